@@ -1,12 +1,12 @@
-//! The macros of the workspace: the attribute `#[data]`, which `mrtr` gives on, and `#[derive(Wire)]` of `mrtr-schema`.
+//! The macros of the workspace: the attribute `#[data]`, which `mrtr` exports, and `#[derive(Wire)]` of `mrtr-schema`.
 
 mod wire;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Derives what a type needs to be asked for, taken as arguments or recorded: `Serialize`, `Deserialize` and
-/// `JsonSchema`, by way of `mrtr`, so that a program needs neither serde nor schemars among its dependencies.
+/// Derives the traits of a type that a program asks for, takes as arguments or records: `Serialize`, `Deserialize` and
+/// `JsonSchema`, by way of `mrtr`, so that the program needs neither serde nor schemars among its dependencies.
 ///
 /// Attributes of serde and schemars work as they do with the derives.
 #[proc_macro_attribute]
@@ -27,9 +27,10 @@ pub fn data(arguments: TokenStream, item: TokenStream) -> TokenStream {
     output
 }
 
-/// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published revision.
+/// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published
+/// revision.
 ///
-/// For use inside `mrtr-schema` only: the generated code names its modules.
+/// Only `mrtr-schema` can use it: the generated code names that crate's modules.
 #[proc_macro_derive(Wire, attributes(wire))]
 pub fn derive_wire(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

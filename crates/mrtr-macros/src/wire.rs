@@ -24,9 +24,9 @@
 //! | `flatten` | takes in a `part` |
 //! | `extra` | keeps unknown members |
 //!
-//! On an enum of unit variants: a closed set of strings, `rename = "…"` for a word that is not the variant in camel case.
-//! On an enum of newtype variants, `tag = "type"` names the member that tells them apart, and `value = "text"` on each
-//! variant says what it holds there.
+//! An enum of unit variants is a closed set of strings, with `rename = "…"` for a word that is not the variant in camel
+//! case. On an enum of newtype variants, `tag = "type"` names the member that tells them apart, and `value = "text"` on
+//! each variant says what that member holds.
 
 mod attributes;
 mod choice;

@@ -30,13 +30,13 @@ impl Backoff {
         Self { first, longest }
     }
 
-    /// The pause after so many others: twice as long each time.
+    /// Returns the pause after so many others: twice as long each time.
     pub fn pause(self, pauses_before: u32) -> Duration {
         self.first.saturating_mul(2_u32.saturating_pow(pauses_before)).min(self.longest)
     }
 
-    /// Between half of a pause and all of it, by bits that differ between those who pause: those who were sent away
-    /// together do not come back together.
+    /// Returns between half of a pause and all of it, by bits that differ between those who pause: clients that were
+    /// sent away together do not come back together.
     pub fn varied(pause: Duration, bits: u32) -> Duration {
         let half = pause / 2;
         half + half.mul_f64(f64::from(bits) / f64::from(u32::MAX))

@@ -1,7 +1,7 @@
-//! What can go wrong: each error says why, and its docs say who is to blame.
+//! The errors of this crate: each says why, and its docs say who is to blame.
 //!
-//! Two stand elsewhere: `EnvelopeError` beside the envelope, because it knows ids and codes, and nothing here imports
-//! types; `UnknownRevision` in `revision.rs`, which alone knows the names of revisions.
+//! Two errors stand elsewhere: `EnvelopeError` beside the envelope, because it knows ids and codes, and nothing here
+//! imports types; `UnknownRevision` in `revision.rs`, which alone knows the names of revisions.
 
 mod read;
 
@@ -10,7 +10,7 @@ use crate::revision::Revision;
 pub use read::{JsonPath, Problem, ReadError};
 pub(crate) use read::{LONGEST_REASON, shortened};
 
-/// Why a text is not a key that an application may use.
+/// The reason why a text is not a key that an application may use.
 ///
 /// ```
 /// use mrtr_schema::error::MetaKeyError;
@@ -36,7 +36,7 @@ pub enum MetaKeyError {
     Name,
 }
 
-/// Why a text is not the method of an application's own input.
+/// The reason why a text is not the method of an application's own input.
 ///
 /// ```
 /// use mrtr_schema::Method;
@@ -48,15 +48,16 @@ pub enum MetaKeyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MethodError {
-    /// It is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of this kind.
+    /// The method is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of
+    /// this kind.
     #[error("not a reverse-DNS prefix, a slash and a name, such as `com.example/approval`")]
     NotNamespaced,
-    /// Its prefix is the protocol's own.
+    /// The prefix is the protocol's own.
     #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
     Reserved,
 }
 
-/// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
+/// The reason why a form cannot ask for a Rust type. The author of the type is to blame.
 ///
 /// ```
 /// use mrtr_schema::{Form, FormError};
@@ -77,7 +78,7 @@ pub enum FormError {
     Type {
         /// The Rust type.
         type_name: &'static str,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: String,
     },
     /// One of its fields is of a kind that forms do not have.
@@ -87,13 +88,13 @@ pub enum FormError {
         type_name: &'static str,
         /// The field, as it is called on the wire.
         field: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: String,
     },
 }
 
-/// Why what a server asks cannot be said in a revision. The author of the handler is told: a client of that revision
-/// cannot be asked so.
+/// The reason why a revision has no way to ask a server's question. The author of the handler is told: the server
+/// cannot ask a client of that revision so.
 ///
 /// ```
 /// use mrtr_schema::{Form, NotInRevision, Revision};
@@ -143,7 +144,7 @@ pub enum NotInRevision {
     },
 }
 
-/// Why the tool uses and tool results of a conversation do not match.
+/// The reason why the tool uses and tool results of a conversation do not match.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;
@@ -172,7 +173,7 @@ pub enum ToolResultsError {
     Unasked(String),
 }
 
-/// Why a document is not a schema that values can be checked against.
+/// The reason why a document is not a schema that values can be checked against.
 ///
 /// ```
 /// use mrtr_schema::{Json, SchemaCheck};

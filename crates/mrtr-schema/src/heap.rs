@@ -1,4 +1,4 @@
-//! How much memory a value takes beside its own: for what a server keeps, and has to bound.
+//! Measures the memory that a value takes beside its own: for values that a server keeps, and has to bound.
 
 use indexmap::IndexMap;
 
@@ -11,7 +11,7 @@ use crate::types::request_id::RequestId;
 
 /// A value that can tell how much memory it takes besides its own size.
 ///
-/// The measure is what an allocator hands out for it, which for many short texts is a multiple of their length.
+/// It counts what an allocator hands out for the value, which for many short texts is a multiple of their length.
 ///
 /// ```
 /// use mrtr_schema::HeapSize;
@@ -25,7 +25,7 @@ pub trait HeapSize {
     fn heap_bytes(&self) -> usize;
 }
 
-/// What an allocator takes for a block of so many bytes: some more, in steps, and never little.
+/// Returns the memory that an allocator takes for a block of so many bytes: some more, in steps, and never little.
 ///
 /// ```
 /// use mrtr_schema::allocated;

@@ -32,7 +32,8 @@ use crate::printable::Printable;
 
 /// Any JSON value, kept as text.
 ///
-/// Two are equal when they mean the same: spacing, the order of keys and the spelling of strings and numbers aside.
+/// Two values are equal when they mean the same: spacing, the order of keys and the spelling of strings and numbers
+/// aside.
 ///
 /// ```
 /// use mrtr_schema::Json;
@@ -47,9 +48,9 @@ use crate::printable::Printable;
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// The raw value of text that is known to be JSON, because it was read as JSON before: it is not looked at again.
+    /// Makes a raw value of text that is known to be JSON, because it was read as JSON before: it is not checked again.
     ///
-    /// Other text gives a value that is none, or nothing.
+    /// Other text gives a raw value that is not JSON, or `None`.
     ///
     /// ```
     /// use mrtr_schema::Json;
@@ -62,10 +63,10 @@ impl Json {
         cursor::known(text)
     }
 
-    /// The value with every whole number spelt in digits; `None` if each is already.
+    /// Spells every whole number of the value in digits; `None` if each is already.
     ///
-    /// JSON Schema takes `1.0` and `1e2` for integers. serde does not, so that what was checked by a schema is spelt anew
-    /// where serde refuses it.
+    /// JSON Schema takes `1.0` and `1e2` for integers. serde does not, so that a value that a schema has accepted is
+    /// spelt anew where serde refuses it.
     ///
     /// ```
     /// use mrtr_schema::Json;
@@ -84,7 +85,7 @@ impl Json {
         Self::from_raw(serde_json::from_str(text)?)
     }
 
-    /// Takes over a raw value, once it has been seen to hold no duplicate key and not to be nested too deeply.
+    /// Takes over a raw value, after checking that it holds no duplicate key and is not nested too deeply.
     pub fn from_raw(raw: &RawValue) -> Result<Self, ReadError> {
         unique::check(raw)?;
         Ok(Self(raw.to_owned()))
@@ -209,7 +210,7 @@ impl JsonObject {
 
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<Json> {
-        // The whole was looked at, and with it every part.
+        // The whole object was checked, and with it every part.
         RawMembers::of(self.0.as_raw()).ok()?.get(key).map(|raw| Json(raw.to_owned()))
     }
 
@@ -272,7 +273,7 @@ impl From<JsonObject> for Json {
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Members(
-    /// Never empty. Nearly every type has such members and nearly no value does, so that they take one word.
+    /// The map is never empty. Nearly every type has such members and nearly no value does, so that they take one word.
     pub(crate) Option<Box<IndexMap<String, Json>>>,
 );
 
@@ -304,12 +305,12 @@ impl Members {
         self.0.iter().flat_map(|members| members.iter()).map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Writes those whose keys are not `taken`: no object of ours has a key twice.
+    /// Writes the members whose keys are not `taken`: no object of ours has a key twice.
     pub(crate) fn write_into<M: SerializeMap>(
         &self,
         map: &mut M,
@@ -333,9 +334,11 @@ impl fmt::Debug for Members {
     }
 }
 
-/// Whether two texts mean the same. Spacing, the order of keys, and the spelling of strings and numbers do not matter.
+/// Returns true if two texts mean the same. Spacing, the order of keys, and the spelling of strings and numbers do not
+/// matter.
 ///
-/// Recurses as deep as the values are nested: what was read is bounded, and what was built was built by recursion.
+/// Recurses as deep as the values are nested: the depth of a value that was read is bounded, and a value that was built
+/// was built by recursion.
 pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {
     if left.get() == right.get() {
         return true;

@@ -1,9 +1,10 @@
-//! How many members may stand in an object of the protocol.
+//! Limits the members of an object of the protocol.
 
-/// The members that an object of the protocol may have whose keys are its sender's to choose: metadata, capabilities,
-/// parameters, answers. Each takes a hundred bytes and more, however short its text is.
+/// The most members of an object of the protocol whose keys are its sender's to choose: metadata, capabilities,
+/// parameters, answers. Each member takes a hundred bytes and more, however short its text is.
 ///
-/// What a handler or an application reads by itself, such as `arguments`, is kept as text and has no such limit.
+/// A value that a handler or an application reads by itself, such as `arguments`, is kept as text and has no such
+/// limit.
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, MOST_MEMBERS, Revision, Wire};

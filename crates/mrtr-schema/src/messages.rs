@@ -1,5 +1,5 @@
-//! Whole messages: methods, JSON-RPC around them, and the first look at one that comes in. With the questions that go out as
-//! requests of their own in sessions.
+//! Whole messages: methods, JSON-RPC around them, the first look at one that comes in, and the questions that a server
+//! sends as requests of its own in sessions.
 
 pub mod coded_error;
 pub(crate) mod envelope;
@@ -18,10 +18,10 @@ use crate::types::request_id::RequestId;
 use crate::wire::Wire;
 
 impl InputRequest {
-    /// The message that asks for this input in a session, under an id of the server's choice. The answer is the result
-    /// of the response; [`InputResponse::answering`](crate::InputResponse::answering) reads it.
+    /// Makes the message that asks for this input in a session, under an id of the server's choice. The answer is the
+    /// result of the response; [`InputResponse::answering`](crate::InputResponse::answering) reads it.
     ///
-    /// Fails where the revision cannot ask this (see [`check_in`](Self::check_in)), and for a URL without an
+    /// Fails if the revision cannot ask this (see [`check_in`](Self::check_in)), and for a URL without an
     /// `elicitationId`.
     ///
     /// ```

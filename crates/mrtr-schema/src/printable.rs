@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 /// A peer's text as it may be shown on a terminal, in a dialog or in a log.
 ///
 /// Characters that are not seen but act (controls, terminal escapes, marks that turn the direction of writing, tags)
-/// are written as `\u{…}`, and what is longer than the limit ends in `…`. It is for showing: the text itself is
+/// are written as `\u{…}`, and a text longer than the limit ends in `…`. Use it only to show a text: the text itself is
 /// elsewhere, behind a name that says `untrusted`.
 ///
 /// ```
@@ -21,34 +21,35 @@ use std::fmt::{self, Write as _};
 pub struct Printable<'a> {
     text: &'a str,
     longest: usize,
-    /// Whether line breaks and tabs stay.
+    /// True if line breaks and tabs stay.
     has_lines: bool,
 }
 
 impl<'a> Printable<'a> {
-    /// How many characters of a line are shown.
+    /// The most characters of a line that are shown.
     pub const LINE: usize = 200;
 
-    /// How many characters of a text are shown.
+    /// The most characters of a text that are shown.
     pub const TEXT: usize = 4000;
 
-    /// As one line, for messages and logs: at most [`LINE`](Self::LINE) characters, line breaks written out.
+    /// Shows a text as one line, for messages and logs: at most [`LINE`](Self::LINE) characters, line breaks written
+    /// out.
     pub fn line(text: &'a str) -> Self {
         Self { text, longest: Self::LINE, has_lines: false }
     }
 
-    /// As a text for a person to read: at most [`TEXT`](Self::TEXT) characters, with line breaks and tabs.
+    /// Shows a text for a person to read: at most [`TEXT`](Self::TEXT) characters, with line breaks and tabs.
     pub fn text(text: &'a str) -> Self {
         Self { text, longest: Self::TEXT, has_lines: true }
     }
 
-    /// With another limit, in characters of the text itself.
+    /// Sets another limit, in characters of the text itself.
     #[must_use]
     pub fn up_to(self, longest: usize) -> Self {
         Self { longest, ..self }
     }
 
-    /// What is shown: the text itself, where all of it may be.
+    /// Returns the text as it is shown: the text itself, if all of it may be shown.
     ///
     /// ```
     /// use std::borrow::Cow;
@@ -63,7 +64,7 @@ impl<'a> Printable<'a> {
         }
     }
 
-    /// Where the text is cut, if it is.
+    /// Returns the place at which the text is cut, if it is.
     fn end(self) -> Option<usize> {
         // No character is shorter than a byte.
         if self.text.len() <= self.longest {
@@ -91,7 +92,8 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Characters that are not seen, and act on what is. Joiners are not among them: some scripts cannot do without.
+/// Returns true for a character that is not seen, and acts on those that are. Joiners are not among them: some scripts
+/// cannot do without.
 fn is_unseen(char: char) -> bool {
     char.is_control()
         || matches!(char,

@@ -10,7 +10,7 @@ use crate::{
     prompts::*, resources::*, result::*, roots::*, sampling::*, subscriptions::*, tasks, tools::*, *,
 };
 
-/// Is shown each type in turn.
+/// A visitor that is shown each type in turn.
 ///
 /// ```
 /// use mrtr_schema::registry::{TypeVisitor, visit_types};
@@ -30,7 +30,7 @@ use crate::{
 /// assert!(count.0 > 100);
 /// ```
 pub trait TypeVisitor {
-    /// Sees a type, and what the revision calls it.
+    /// Sees a type, and the revision's name for it.
     fn visit<T: Wire>(&mut self, name: &'static str);
 }
 
@@ -226,7 +226,8 @@ fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
     ];
 }
 
-/// What the tables of errors and methods make, each name once: a tool is called by one request, as a task or not.
+/// Visits the types that the tables of errors and methods make, each name once: a tool is called by one request, as a
+/// task or not.
 struct Messages<'a, V> {
     revision: Revision,
     visitor: &'a mut V,
@@ -261,7 +262,7 @@ impl<V: TypeVisitor> NotificationVisitor for Messages<'_, V> {
     }
 }
 
-/// Which types a method has in a revision.
+/// The types of a method in a revision.
 ///
 /// ```
 /// use mrtr_schema::Revision;

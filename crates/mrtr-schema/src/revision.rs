@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 /// A revision of the protocol.
 ///
-/// The pattern was written down three times, and all three are served. So are the two revisions before it that know
-/// elicitation: most hosts still speak one of those.
+/// The pattern of multi round-trip requests was written down three times, and all three are served. So are the two
+/// revisions before it that know elicitation: most hosts still speak one of those.
 ///
 /// ```
 /// use mrtr_schema::Revision;
@@ -38,13 +38,13 @@ impl Revision {
     pub const ALL: [Self; 5] =
         [Self::V2025_06_18, Self::V2025_11_25, Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
-    /// Those of the modern era, oldest first: the published revision and its two drafts.
+    /// The revisions of the modern era, oldest first: the published one and its two drafts.
     pub const MODERN: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
-    /// Those of the legacy era, oldest first.
+    /// The revisions of the legacy era, oldest first.
     pub const LEGACY: [Self; 2] = [Self::V2025_06_18, Self::V2025_11_25];
 
-    /// The era that it belongs to.
+    /// Returns the era that the revision belongs to.
     ///
     /// ```
     /// use mrtr_schema::{Era, Revision};
@@ -59,8 +59,8 @@ impl Revision {
         }
     }
 
-    /// The era of a version that a peer names, also of one that is not known here: versions are dates, and those after
-    /// the last with sessions have none.
+    /// Returns the era of a version that a peer names, even of one that is not known here: versions are dates, and no
+    /// version after the last one with sessions has them again.
     ///
     /// ```
     /// use mrtr_schema::{Era, Revision};
@@ -77,8 +77,8 @@ impl Revision {
         }
     }
 
-    /// The revision of a session whose client asked for this version in `initialize`: that version if there is one of
-    /// the legacy era; else the oldest, for a client that is older still; else the newest.
+    /// Returns the revision of a session whose client asked for this version in `initialize`: that version if there is
+    /// one of the legacy era; else the oldest of that era, for a client that is older still; else its newest.
     ///
     /// ```
     /// use mrtr_schema::Revision;
@@ -94,7 +94,7 @@ impl Revision {
         known.unwrap_or(if is_older { Self::V2025_06_18 } else { Self::V2025_11_25 })
     }
 
-    /// The name by which folders, options and log lines call it.
+    /// Returns the name of the revision in folders, options and log lines.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2025_06_18 => "2025-06-18",
@@ -105,7 +105,8 @@ impl Revision {
         }
     }
 
-    /// The number by which formats that are kept call it: it stays when names change, and is never given anew.
+    /// Returns the number of the revision in formats that are kept: it stays when names change, and no other revision
+    /// ever gets it.
     ///
     /// ```
     /// use mrtr_schema::Revision;
@@ -129,18 +130,18 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.number() == number)
     }
 
-    /// Whether it has a feature.
+    /// Returns true if the revision has a feature.
     #[inline]
     pub const fn has(self, feature: Feature) -> bool {
         feature.revisions() & self.bit() != 0
     }
 
-    /// Stands for it in a set of revisions.
+    /// Returns the bit that stands for the revision in a set of revisions.
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    /// What this revision calls a type that the published one calls `name`.
+    /// Returns this revision's name for a type that the published one calls `name`.
     ///
     /// ```
     /// use mrtr_schema::Revision;
@@ -160,13 +161,13 @@ impl Revision {
         }
     }
 
-    /// Reading exactly what this revision's peers must send.
+    /// Returns the dialect that accepts exactly what this revision's peers must send.
     pub const fn strict(self) -> Dialect {
         Dialect { revision: self, strict: true }
     }
 
-    /// Reading where its peers left something out as well: an absent `resultType` means complete (TY-4), and a page
-    /// without caching hints is not to be kept.
+    /// Returns the dialect that also accepts messages in which a peer left something out: an absent `resultType` means
+    /// complete (TY-4), and a page without caching hints is not to be kept.
     pub const fn lenient(self) -> Dialect {
         Dialect { revision: self, strict: false }
     }
@@ -198,7 +199,7 @@ impl FromStr for Revision {
 #[error("unknown revision `{0}`; there are 2025-06-18, 2025-11-25, draft-2026-02, sep-2322 and 2026-07-28")]
 pub struct UnknownRevision(String);
 
-/// How a client and a server know each other, and how a server asks.
+/// The way in which a client and a server know each other, and in which a server asks.
 ///
 /// ```
 /// use mrtr_schema::{Era, Feature, Revision};
@@ -226,16 +227,16 @@ pub enum Era {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dialect {
-    /// Whose messages.
+    /// The revision of the messages.
     pub revision: Revision,
-    /// Whether an absent `resultType`, or an absent caching hint, is refused.
+    /// True if an absent `resultType`, or an absent caching hint, is refused.
     pub strict: bool,
 }
 
 /// Something that some revisions have and others do not.
 ///
-/// Each is named for the one behaviour that it decides. Where two rows are alike, they are still two: a revision to come
-/// may have the one without the other.
+/// Each feature is named for the one behaviour that it decides. Where two rows are alike, they are still two: a later
+/// revision may have one without the other.
 ///
 /// ```
 /// use mrtr_schema::{Feature, Revision};
@@ -255,7 +256,7 @@ pub enum Feature {
     ResultType,
     /// Extensions may define further values of `resultType`.
     ResultTypeExtensions,
-    /// An interim result is told by its fields, and has a response type of its own.
+    /// A client tells an interim result by its fields, and it has a response type of its own.
     InterimByFields,
     /// Each request says version, client and capabilities in `_meta`.
     RequestMetadata,
@@ -333,14 +334,15 @@ pub enum Feature {
     Tasks,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
-    /// What a core task asks may come with a `requestState`, which the client brings back with its answers.
+    /// Questions of a core task may come with a `requestState`, which the client brings back with its answers.
     TaskRequestState,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
     TasksExtension,
 }
 
 impl Feature {
-    /// The set of revisions that have it. Where the feature is known, so is the set, and asking is one instruction.
+    /// Returns the set of revisions that have the feature. If the feature is a constant, so is the set, and asking is
+    /// one instruction.
     pub(crate) const fn revisions(self) -> u8 {
         let row = self.row();
         let (mut revisions, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! What messages are made of: parameters, results, and the values within them.
+//! The parts of messages: parameters, results, and the values within them.
 
 pub(crate) mod caching;
 pub mod capabilities;

@@ -1,4 +1,4 @@
-//! Values against JSON Schema 2020-12 documents, without the network and within bounds.
+//! Checks values against JSON Schema 2020-12 documents, without the network and within bounds.
 
 mod patterns;
 mod references;
@@ -20,8 +20,8 @@ use crate::json::Json;
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
 ///
-/// A schema may come from the peer, so what it can ask for is bounded: 1 MiB of text, references that stand for 100,000
-/// members, 256 patterns of 2 KiB each and 16 KiB together, and about 16 MiB for what they are compiled to.
+/// A schema may come from the peer, so its work is bounded: 1 MiB of text, references that stand for 100,000 members,
+/// 256 patterns of 2 KiB each and 16 KiB together, and about 16 MiB for what they are compiled to.
 ///
 /// ```
 /// use mrtr_schema::{Json, SchemaCheck};
@@ -34,7 +34,7 @@ use crate::json::Json;
 pub struct SchemaCheck(Validator);
 
 impl SchemaCheck {
-    /// Compiles a schema. Nothing is ever fetched for it.
+    /// Compiles a schema, and never fetches anything for it.
     pub fn new(schema: &RawValue) -> Result<Self, SchemaError> {
         let schema = tree(schema).map_err(SchemaError)?;
         references::bound(&schema).map_err(SchemaError)?;
@@ -45,7 +45,7 @@ impl SchemaCheck {
         options.build(&schema).map(Self).map_err(|error| SchemaError(refusal(&error)))
     }
 
-    /// The schema of a Rust type, as its values are read, compiled once per type.
+    /// Returns the schema of a Rust type, as its values are read, compiled once per type.
     ///
     /// ```
     /// use mrtr_schema::{Json, SchemaCheck};
@@ -74,7 +74,7 @@ impl SchemaCheck {
     /// Checks a value.
     pub fn check(&self, value: &RawValue) -> Result<(), Violations> {
         let value = tree(value).map_err(Violations::of)?;
-        // Most values are right, and to see that takes less than to say what is wrong.
+        // Most values are right, and seeing that takes less time than finding what is wrong.
         if self.0.is_valid(&value) {
             return Ok(());
         }
@@ -132,9 +132,9 @@ pub struct Violations(Vec<Violation>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where, such as `$.content[0].type`.
+    /// The path of the value, such as `$.content[0].type`.
     pub path: JsonPath,
-    /// What.
+    /// The fault of the value, in words.
     pub reason: String,
 }
 
@@ -143,7 +143,7 @@ impl Violations {
         Self(vec![Violation { path: JsonPath::default(), reason }])
     }
 
-    /// Each of them.
+    /// Returns each violation.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.0.iter()
     }
@@ -161,7 +161,7 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
-/// What is wrong with a schema. The compiler of patterns does not tell which of two things it is.
+/// Says what is wrong with a schema. The compiler of patterns does not tell which of two things it is.
 fn refusal(error: &ValidationError<'_>) -> String {
     let reason = shortened(&error.to_string(), LONGEST_REASON);
     match error.kind() {

@@ -22,7 +22,7 @@ pub(crate) use self::plain::LARGEST_COUNT;
 /// Something that goes over the wire: read, written and described by JSON Schema, in any revision, from one definition.
 ///
 /// Wire types also have serde's `Serialize` and `Deserialize`, at the published revision. Reading needs a deserializer
-/// of `serde_json` itself: inside types that serde buffers (tagged, untagged, flattened) it is not at hand.
+/// of `serde_json` itself: types that serde buffers (tagged, untagged, flattened) do not pass it on to those within.
 ///
 /// ```
 /// use mrtr_schema::{InputRequiredResult, RequestState, Revision, Wire};
@@ -33,15 +33,15 @@ pub(crate) use self::plain::LARGEST_COUNT;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
-    /// The name of its definition in the published specification, if it has one of its own.
+    /// The name of the type's definition in the published specification, if it has one of its own.
     const NAME: Option<&'static str>;
     /// The feature without which a revision has no such type.
     const WHEN: Option<Feature> = None;
-    /// Whether such values are whatever their sender likes, so that a map of them has at most
-    /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of who reads it.
+    /// True if senders choose such values freely, so that a map of them has at most
+    /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of its reader.
     const IS_FREE_FORM: bool = false;
 
-    /// What a revision calls it, if it has a type of that name.
+    /// Returns a revision's name for the type, if the revision has it.
     ///
     /// ```
     /// use mrtr_schema::{InputRequiredResult, Revision, Wire};
@@ -55,25 +55,25 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
         Self::NAME.filter(|_| exists).map(|name| revision.type_name(name))
     }
 
-    /// Reads it.
+    /// Reads a value of the type.
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError>;
 
-    /// Writes it. Fails where the revision requires a member that is not set.
+    /// Writes the value. Fails if the revision requires a member that is not set.
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Its JSON Schema; `definitions` takes the schemas of the types within.
+    /// Returns the JSON Schema of the type; `definitions` takes the schemas of the types within.
     fn schema(definitions: &mut Definitions) -> Schema;
 
     /// Generates any value that `revision` allows.
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self>;
 
-    /// Reads it from JSON text.
+    /// Reads a value of the type from JSON text.
     fn from_json(text: &str, dialect: Dialect) -> Result<Self, ReadError> {
         Self::read(serde_json::from_str(text)?, dialect)
     }
 
-    /// Writes it as JSON text.
+    /// Writes the value as JSON text.
     fn to_json(&self, revision: Revision) -> Result<String, serde_json::Error> {
         serde_json::to_string(&InRevision::new(self, revision))
     }
@@ -95,22 +95,22 @@ pub trait WireObject: Wire {
     /// Reads it.
     fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
 
-    /// Writes its members into an object.
+    /// Writes the members into an object.
     fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error>;
 }
 
 /// Members that several objects share.
 pub(crate) trait Part: Sized {
-    /// Whether `key` is one of its members.
+    /// Returns true if `key` is one of the part's members.
     fn names(key: &str, revision: Revision) -> bool;
 
-    /// Takes its members out, and leaves the others.
+    /// Takes the part's members out, and leaves the others.
     fn take(members: &mut RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
 
     /// Writes its members into an object.
     fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error>;
 
-    /// Adds its members to the schema of an object.
+    /// Adds the part's members to the schema of an object.
     fn describe(object: &mut ObjectSchema, definitions: &mut Definitions);
 
     /// Generates any value that `revision` allows.
@@ -143,7 +143,7 @@ pub struct InRevision<'a, T> {
 }
 
 impl<'a, T: Wire> InRevision<'a, T> {
-    /// Pairs them.
+    /// Pairs a value with a revision.
     pub const fn new(value: &'a T, revision: Revision) -> Self {
         Self { value, revision }
     }
@@ -155,7 +155,7 @@ impl<T: Wire> Serialize for InRevision<'_, T> {
     }
 }
 
-/// serde's traits for a wire type: written in the published revision, and read from it leniently.
+/// Implements serde's traits for a wire type: written in the published revision, and read from it leniently.
 macro_rules! serde_at_published_revision {
     ($name:ident $(<$parameter:ident: $bound:path>)?) => {
         impl $(<$parameter: $bound>)? ::serde::Serialize for $name $(<$parameter>)? {
@@ -175,7 +175,7 @@ macro_rules! serde_at_published_revision {
 }
 pub(crate) use serde_at_published_revision;
 
-/// How a text that keeps some rule goes over the wire: read through its one door, written as it is.
+/// Defines how a text that keeps some rule goes over the wire: read through its one door, written as it is.
 macro_rules! wire_text {
     ($name:ident, $read:expr, $schema:expr, $any_value:expr) => {
         impl crate::wire::Wire for $name {
@@ -237,7 +237,7 @@ impl RawMembers<'_> {
         self.optional(key, dialect)?.ok_or_else(|| ReadError::missing(key))
     }
 
-    /// Absent means the default, unless read strictly.
+    /// Reads a member, and takes the default where it is absent, unless it reads strictly.
     pub(crate) fn or_default<T: Wire + Default>(
         &mut self,
         key: &'static str,

@@ -139,7 +139,7 @@ fn nothing_of_a_form_steers_a_terminal() {
     assert!(digits.unwrap().field("n").unwrap().constraints().to_string().len() < 100);
 }
 
-/// What a person may enter into a field that is more likely to be taken than any text.
+/// Returns entries for a field that are more likely to be taken than any text.
 fn likely(field: Field<'_>, any: &str) -> Vec<String> {
     let mut entered = vec![any.to_owned(), "no".to_owned(), "1".to_owned(), "-2.50".to_owned(), "7e2".to_owned()];
     entered
@@ -209,7 +209,7 @@ fn with_options_as_default(field: Field<'_>) -> Vec<Form> {
     defaults.into_iter().map(with_default).collect()
 }
 
-/// Whether nothing of a default had to be cut or escaped to be shown.
+/// Returns true if nothing of a default had to be cut or escaped to be shown.
 fn is_shown_whole(default: &Json, shown: &str) -> bool {
     let texts: Vec<String> = match default.to::<Value>() {
         Ok(Value::String(text)) => vec![text],

@@ -1,4 +1,4 @@
-//! From a Rust type to a form, and back to a reason why not.
+//! Makes a form of a Rust type, or says why it cannot.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(dead_code, reason = "the types are only described, never made")]
 
@@ -343,7 +343,7 @@ mod answers {
         assert!(plain > 40, "only {plain} answers were taken at a glance");
     }
 
-    /// Whether an answer is read at a glance. If so, it is one that the long way reads alike.
+    /// Returns true if an answer is read at a glance, and checks that the long way then reads it alike.
     fn is_plain(form: &Form, answer: &JsonObject) -> bool {
         let content = answer.as_str();
         let said = [

@@ -1,4 +1,4 @@
-//! What a server asks, as the legacy revisions can say it, and what they cannot.
+//! The questions of a server, as the legacy revisions can say them, and the ones that they cannot.
 #![cfg(all(feature = "proptest", feature = "validate"))]
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 

@@ -1,4 +1,4 @@
-//! What the table of methods says, as the specification has it.
+//! Compares the table of methods with the specification.
 
 use mrtr_schema::registry::method_types;
 use mrtr_schema::{MethodInfo, Revision};

@@ -5,7 +5,7 @@ use mrtr_schema::tools::CallToolParams;
 use mrtr_schema::{ErrorCode, ErrorObject, Printable, Revision, Wire};
 use proptest::prelude::*;
 
-/// What a terminal or a dialog would do something about, other than to show it.
+/// Returns true if a text has a character that a terminal or a dialog would act on instead of showing it.
 fn acts(text: &str) -> bool {
     let turns =
         |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

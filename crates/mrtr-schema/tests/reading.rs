@@ -1,4 +1,4 @@
-//! What reading promises: nothing lost, nothing guessed, nothing ambiguous, and errors that name their path.
+//! The promises of reading: nothing lost, nothing guessed, nothing ambiguous, and errors that name their path.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use mrtr_schema::content::Annotations;

@@ -56,7 +56,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "rs")).chain(below).collect()
 }
 
-/// The public types of one file that have a name: by the derive's attribute, by a constant, or by a macro that takes it.
+/// The public types of one file that have a name: by the derive's attribute, by a constant, or by a macro that takes
+/// it.
 fn named_in(source: &str) -> Vec<&str> {
     let lines: Vec<_> = source.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
     let mut named = Vec::new();

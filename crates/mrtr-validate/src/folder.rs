@@ -12,22 +12,22 @@ use serde::Serialize;
 pub struct Example {
     /// The type that the file's folder names.
     pub type_name: String,
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What is in it.
+    /// The text of the file.
     pub text: String,
-    /// What it shows.
+    /// Tells an example from a counter-example.
     pub kind: Kind,
 }
 
-/// Whether a file shows what is right or what is wrong.
+/// The kind of a file: it shows a right message or a wrong one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::exhaustive_enums, reason = "what is shown is right or wrong")]
 pub enum Kind {
-    /// What is right.
+    /// The file shows a right message.
     Example,
-    /// What is wrong.
+    /// The file shows a wrong message.
     CounterExample,
 }
 

@@ -1,4 +1,4 @@
-//! Judges one example: against the schemas, against the types, and whether it comes back as it went in.
+//! Judges one example: checks it against the schemas and the types, and checks that it comes back as it went in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Judge {
     strict: ValidatorMap,
     lenient: ValidatorMap,
     closed: ValidatorMap,
-    /// Whether a member that no type names is a mistake: in our own examples it can only be one.
+    /// Tells what to do with a member that no type names. In our own examples it can only be a mistake.
     unknown_members: UnknownMembers,
 }
 
@@ -32,7 +32,7 @@ enum UnknownMembers {
     Noted,
 }
 
-/// Everything that an example of one type is held against.
+/// The checks that an example of one type must pass.
 struct Checks<'a> {
     strict: &'a Validator,
     lenient: &'a Validator,
@@ -43,7 +43,7 @@ struct Checks<'a> {
 /// Reads a text as some type, and writes it again.
 type Rewrite = fn(&str, Dialect) -> Result<String, ReadError>;
 
-/// What was found about one file.
+/// The verdict on one file.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -55,43 +55,43 @@ pub struct Verdict {
     pub type_name: String,
     /// The file.
     pub file: PathBuf,
-    /// What it shows.
+    /// The kind of the file.
     pub kind: Kind,
-    /// What it came to.
+    /// The verdict in a word.
     pub status: Status,
-    /// What is wrong, or worth a note.
+    /// The mistakes, and notes.
     pub remarks: Vec<String>,
 }
 
-/// What was found about a file, in a word.
+/// The verdict on a file, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::exhaustive_enums, reason = "reports have a place for each")]
 pub enum Status {
-    /// It is as it should be.
+    /// The example is as it should be.
     Passed,
-    /// Refused strictly and accepted leniently: it lacks what absent means something.
+    /// Refused strictly and accepted leniently: the example lacks a member whose absence has a meaning.
     LenientOnly,
     /// We have no such type in this revision.
     NotDefined,
-    /// It is not.
+    /// The example is not as it should be.
     Failed,
 }
 
 impl Verdict {
-    /// Whether it is not as it should be.
+    /// Returns true if the verdict is [`Status::Failed`].
     pub fn is_failure(&self) -> bool {
         self.status == Status::Failed
     }
 }
 
 impl Judge {
-    /// For the project's own examples: strict, and closed to members that no type names.
+    /// Makes a judge for the project's own examples: strict, and closed to members that no type names.
     pub fn of_our_own(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Refused)
     }
 
-    /// For a specification's examples, which may say more than our types do.
+    /// Makes a judge for a specification's examples, which may say more than our types do.
     pub fn of_strangers(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Noted)
     }
@@ -160,9 +160,9 @@ impl Judge {
         }
     }
 
-    /// What is wrong with a value, each thing once and at its path; `None` where we have no such type.
+    /// Returns the mistakes of a value, each once and at its path; `None` where we have no such type.
     ///
-    /// Schema and parser mostly find the same; then the parser's words are the plainer ones.
+    /// Schema and parser mostly find the same faults; then the parser's words are plainer.
     pub(crate) fn faults(&self, type_name: &str, value: &Value) -> Option<Vec<Fault>> {
         let checks = self.checks(type_name)?;
         let mut faults = faults(checks.closed.iter_errors(value));
@@ -204,7 +204,7 @@ impl Judge {
         }
     }
 
-    /// What is wrong with an example in one dialect: schema, parser, and the way back.
+    /// Returns the mistakes of an example in one dialect: schema, parser, and the way back.
     fn problems(
         &self,
         schema: &Validator,
@@ -224,8 +224,8 @@ impl Judge {
         problems
     }
 
-    /// What is written must be what was read; where lenience filled something in, that and nothing else may be new, and
-    /// what is then read strictly must stay as it is.
+    /// Compares the written text with the example. Read strictly, they must be equal. Read leniently, the text may only
+    /// have the members that lenience filled in, and must stay the same when it is read strictly.
     fn way_back(&self, checks: &Checks<'_>, json: &Json, text: &str, dialect: Dialect) -> Option<String> {
         let same = if dialect.strict {
             Json::parse(text).is_ok_and(|written| written == *json)
@@ -264,13 +264,14 @@ impl TypeVisitor for Rewrites {
     }
 }
 
-/// The validators of every definition of a document, and of every part of one. Formats are notes to the reader.
+/// Compiles the validators of every definition of a document, and of every part of one. Formats are notes to the
+/// reader.
 pub fn compile(document: &Value) -> ValidatorMap {
     let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
     options.build_map(document).expect("generated schemas are schemas")
 }
 
-/// Whether a value has all that another has, and perhaps further members.
+/// Returns true if `all` has everything that `part` has; it may have further members.
 fn holds(all: &Value, part: &Value) -> bool {
     match (all, part) {
         (Value::Object(all), Value::Object(part)) => {
@@ -283,7 +284,7 @@ fn holds(all: &Value, part: &Value) -> bool {
     }
 }
 
-/// A revision as reports write it: for serde's `serialize_with`.
+/// Writes a revision as reports do: for serde's `serialize_with`.
 pub fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

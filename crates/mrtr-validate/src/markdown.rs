@@ -31,7 +31,7 @@ pub struct Document<'a> {
     pub errata: Option<&'a Path>,
 }
 
-/// What was found about a document.
+/// The verdict on a document.
 #[derive(Debug)]
 pub struct DocumentVerdict {
     file: PathBuf,
@@ -41,7 +41,7 @@ pub struct DocumentVerdict {
 }
 
 impl Document<'_> {
-    /// Judges each block of JSON in it.
+    /// Judges each block of JSON in the document.
     pub fn judge(&self) -> Result<DocumentVerdict> {
         let Self { file, revision, errata } = *self;
         let text = fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
@@ -57,22 +57,22 @@ impl Document<'_> {
 }
 
 impl DocumentVerdict {
-    /// Whether there is a mistake that is not known, or a known one that is not there.
+    /// Returns true if there is a mistake that is not known, or a known one that is not there.
     pub fn is_failure(&self) -> bool {
         !self.errata.stale.is_empty() || self.blocks.iter().any(|block| block.status() == Status::Failed)
     }
 
-    /// How many blocks of JSON there are.
+    /// Counts the blocks of JSON.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The report as JSON.
+    /// Returns the report as JSON.
     pub fn as_json(&self) -> Result<String> {
         as_json(self)
     }
 
-    /// The report for people.
+    /// Returns the report for people.
     pub fn as_text(&self) -> String {
         as_text(self)
     }
@@ -141,7 +141,7 @@ fn shown(block: &Judged) -> (String, Color) {
     }
 }
 
-/// Each finding with its file and line, as compilers show theirs, so that an editor can jump there.
+/// Lists each finding with its file and line, as compilers show theirs, so that an editor can jump there.
 fn findings(verdict: &DocumentVerdict) -> String {
     let with_findings = verdict.blocks.iter().filter(|block| !block.findings.is_empty());
     with_findings.map(|block| block_findings(verdict, block)).collect::<Vec<_>>().join("\n")

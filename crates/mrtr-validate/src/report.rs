@@ -17,7 +17,7 @@ pub fn as_json(verdicts: &[Verdict]) -> Result<String> {
     Ok(serde_json::to_string_pretty(&report)?)
 }
 
-/// The report as a table, and what there is to say. Paths are shown as seen from `root`.
+/// Returns the report as a table, with the remarks. Paths are shown as seen from `root`.
 pub fn as_table(verdicts: &[Verdict], root: &Path) -> String {
     let sections = [
         table(verdicts).to_string(),
@@ -28,7 +28,7 @@ pub fn as_table(verdicts: &[Verdict], root: &Path) -> String {
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A row a type and a column a revision: examples that passed, and counter-examples that were refused.
+/// Makes a row per type and a column per revision: examples that passed, and counter-examples that were refused.
 fn table(verdicts: &[Verdict]) -> Table {
     let revisions: Vec<_> = Revision::ALL.into_iter().filter(|r| verdicts.iter().any(|v| v.revision == *r)).collect();
     let mut rows: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Schemas as judges need them: closed to members that their types do not name, and where exactly one is missed.
+//! Schemas as judges need them, closed to members that their types do not name; and the exact place of each fault.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
@@ -12,7 +12,7 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
 }
 
-/// What a validator's errors come down to, each thing once.
+/// Reduces a validator's errors to faults, each once.
 pub(crate) fn faults<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (pointer, reason) in errors.flat_map(|error| pinpointed(&error)) {
@@ -24,7 +24,7 @@ pub(crate) fn faults<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> V
     faults
 }
 
-/// JSON pointers, each with what is wrong there.
+/// Returns JSON pointers, each with what is wrong there.
 fn pinpointed(error: &ValidationError<'_>) -> Vec<(String, String)> {
     let at = error.instance_path().as_str();
     match error.kind() {
@@ -43,7 +43,7 @@ fn pinpointed(error: &ValidationError<'_>) -> Vec<(String, String)> {
     }
 }
 
-/// What is wrong with the choice of a union that was meant: its tag fits, and its own members do best.
+/// Finds the choice of a union that was meant and returns its faults: its tag fits, and its own members do best.
 fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(String, String)>> {
     let tags = TAGS.map(|tag| member(at, tag));
     let is_tag = |(pointer, reason): &(String, String)| tags.contains(pointer) && reason != ABSENT && reason != UNKNOWN;
@@ -55,7 +55,7 @@ fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(S
     };
     let mut faults = choices.min_by_key(misfit)?;
     if faults.iter().any(is_tag) {
-        // It is none of the choices, so what the members of one would have to be says nothing.
+        // The tag fits none of the choices, so the faults of other members say nothing.
         faults.retain(is_tag);
     }
     Some(faults)
@@ -65,7 +65,7 @@ fn member(at: &str, property: &str) -> String {
     format!("{at}/{}", property.replace('~', "~0").replace('/', "~1"))
 }
 
-/// An error quotes what it refuses, which may be a whole message.
+/// Shortens an error: it quotes what it refuses, which may be a whole message.
 fn shortened(error: &ValidationError<'_>) -> String {
     error.to_string().chars().take(LONGEST_REASON).collect()
 }
@@ -108,12 +108,12 @@ fn close_object(schema: &mut Map<String, Value>, is_meta: bool) {
 
 /// The members by which the types of a union are told apart.
 const TAGS: [&str; 6] = ["method", "mode", "resultType", "role", "status", "type"];
-/// As the parser says it.
+/// The parser's word for an absent member.
 const ABSENT: &str = "required, but absent";
 const UNKNOWN: &str = "no type names this member";
 const LONGEST_REASON: usize = 160;
 
-/// In `_meta`: what an application adds has a prefix of its own.
+/// The pattern of keys in `_meta`: those that an application adds have a prefix of its own.
 const APPLICATION_KEY: &str = r"^(?!([^./]+\.)(modelcontextprotocol|mcp)[./])[A-Za-z][A-Za-z0-9.-]*/";
-/// In an open object: anything but names that look like the protocol's or JSON Schema's own.
+/// The pattern of keys in an open object: anything but names that look like the protocol's or JSON Schema's own.
 const NOT_RESERVED: &str = r"^([^_$].*|\$(id|ref|defs|anchor|comment|dynamicRef|dynamicAnchor|vocabulary))$";

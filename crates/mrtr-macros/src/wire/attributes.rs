@@ -3,7 +3,7 @@
 use syn::ext::IdentExt;
 use syn::{Attribute, Expr, Ident, Lit, LitStr, Meta, Path, Token};
 
-/// What is said on a struct or an enum.
+/// The `#[wire(…)]` attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct TypeAttributes {
     pub(crate) name: Option<LitStr>,
@@ -11,9 +11,9 @@ pub(crate) struct TypeAttributes {
     pub(crate) constants: Vec<(String, LitStr)>,
     /// The member that tells the variants of an enum apart.
     pub(crate) tag: Option<LitStr>,
-    /// Members beyond the named ones are meant to be there.
+    /// True if members beyond the named ones are meant to be there.
     pub(crate) open: bool,
-    /// It is not an object by itself, but members that several objects share.
+    /// True for members that several objects share, which are not an object by themselves.
     pub(crate) part: bool,
     /// The feature without which a revision has no such type.
     pub(crate) when: Option<Path>,
@@ -50,7 +50,7 @@ impl TypeAttributes {
     }
 }
 
-/// What is said on a field or a variant.
+/// The `#[wire(…)]` attributes of a field or a variant.
 #[derive(Default)]
 pub(crate) struct MemberAttributes {
     pub(crate) rename: Option<LitStr>,
@@ -94,7 +94,7 @@ impl MemberAttributes {
     }
 }
 
-/// The doc comment as one paragraph a blank line, for the schema's `description`.
+/// Returns the doc comment as the schema's `description`: a line per paragraph, up to the first heading or example.
 pub(crate) fn description(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes {

@@ -1,4 +1,4 @@
-//! An enum of newtype variants: objects told apart by one member.
+//! Derives `Wire` for an enum of newtype variants: objects told apart by one member.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -29,9 +29,9 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
 struct Choice<'a> {
     ident: &'a Ident,
     ty: &'a Type,
-    /// What the tag says of it.
+    /// The value of the tag for this object.
     value: LitStr,
-    /// Whether `revision` has it.
+    /// An expression: true if `revision` has the object.
     exists: TokenStream,
 }
 
@@ -141,7 +141,7 @@ fn wire_object(ident: &Ident, tag: &LitStr, variants: &[Choice<'_>]) -> TokenStr
     }
 }
 
-/// An object becomes the choice that it is.
+/// Implements `From` for each object: it becomes the choice that it is.
 fn conversions(ident: &Ident, variants: &[Choice<'_>]) -> TokenStream {
     let conversions = variants.iter().map(|Choice { ident: variant, ty, .. }| {
         quote! {

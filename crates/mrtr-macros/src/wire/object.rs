@@ -1,4 +1,4 @@
-//! A struct: an object with named members, and whatever else its sender put in.
+//! Derives `Wire` for a struct: an object with named members, and whatever else its sender put in.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -22,7 +22,7 @@ pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<T
     Ok(quote!(#constructor #object))
 }
 
-/// What objects and parts of objects have in common.
+/// The code that objects and parts of objects have in common.
 struct Code {
     names: TokenStream,
     reads: TokenStream,
@@ -189,7 +189,8 @@ fn part(ident: &Ident, code: &Code) -> TokenStream {
     }
 }
 
-/// `const NAME`, for a type that has a definition of its own, and `const WHEN`, for one that not every revision has.
+/// Returns `const NAME`, for a type that has a definition of its own, and `const WHEN`, for one that not every revision
+/// has.
 pub(crate) fn name_constants(attributes: &TypeAttributes) -> TokenStream {
     let name = attributes.name.as_ref().map_or_else(|| quote!(None), |name| quote!(Some(#name)));
     let when = attributes.when.as_ref().map(|when| quote!(const WHEN: Option<crate::Feature> = Some(#when);));
@@ -221,12 +222,12 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Whether the member exists in `revision`.
+    /// Returns an expression: true if the member exists in `revision`.
     fn exists(&self) -> TokenStream {
         self.attributes.when.as_ref().map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature)))
     }
 
-    /// Whether `key` is this member's in `revision`.
+    /// Returns an expression: true if `key` is this member's in `revision`.
     fn named(&self) -> TokenStream {
         let (key, ty, exists) = (&self.key, self.ty, self.exists());
         if self.attributes.flatten {
@@ -235,7 +236,7 @@ impl<'a> Member<'a> {
         quote!((key == #key && #exists))
     }
 
-    /// Whether an `Option` may not be left out in `revision`.
+    /// Returns an expression: true if `revision` demands the member, although it is an `Option`.
     fn demanded(&self) -> TokenStream {
         self.attributes.required.as_ref().map_or_else(|| quote!(false), |feature| quote!(revision.has(#feature)))
     }
@@ -357,13 +358,13 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Whether a value of the type cannot be made without this member.
+    /// Returns true if a value of the type cannot be made without this member.
     fn is_required(&self) -> bool {
         self.optional.is_none() && !self.attributes.lenient && !self.attributes.extra
     }
 }
 
-/// What a peer sends and we do not know survives reading and writing (TY-8), so each object has a place for it.
+/// Refuses an object without a place for unknown members: we read and write those too (TY-8).
 fn keeps_unknown_members(input: &DeriveInput, members: &[Member<'_>]) -> syn::Result<()> {
     if members.iter().any(|member| member.attributes.extra) {
         return Ok(());

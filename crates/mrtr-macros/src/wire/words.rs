@@ -1,4 +1,4 @@
-//! An enum of unit variants: a closed set of strings.
+//! Derives `Wire` for an enum of unit variants: a closed set of strings.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -54,7 +54,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     })
 }
 
-/// The word of a variant: the one it is given, or its own name as members are spelt.
+/// Returns the word of a variant: the one it is given, or its own name as members are spelt.
 fn word(variant: &Variant) -> syn::Result<String> {
     let mut initial = variant.ident.to_string();
     initial[..1].make_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Why a message could not be read, and where in it.
+//! Errors of reading a message, each with the path to the value at fault.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use crate::limits::MOST_MEMBERS;
 use crate::printable::Printable;
 
-/// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
+/// The reason why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
 ///
-/// The peer that sent it is to blame.
+/// The peer that sent the message is to blame.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -26,7 +26,7 @@ pub struct ReadError {
     problem: Problem,
 }
 
-/// What is wrong at a path.
+/// The problem at a path.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -48,9 +48,9 @@ pub enum Problem {
     Duplicate,
     /// Another kind of JSON value was expected.
     Mismatch {
-        /// What the type needs here, in words.
+        /// The kind of value that the type needs here, in words.
         expected: &'static str,
-        /// What stands here, in words.
+        /// The kind of value that stands here, in words.
         found: &'static str,
     },
     /// The value is of the right kind but not an allowed one.
@@ -58,7 +58,8 @@ pub enum Problem {
 }
 
 impl ReadError {
-    /// An error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) lead to it.
+    /// Makes an error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) add the
+    /// path.
     pub fn new(problem: Problem) -> Self {
         let problem = match problem {
             Problem::NotJson(reason) => Problem::NotJson(shortened(&reason, LONGEST_REASON)),
@@ -95,7 +96,7 @@ impl ReadError {
         Self::new(Problem::Duplicate).in_member(key.to_owned())
     }
 
-    /// Leads to the error from the object whose member `key` it is in.
+    /// Puts the member `key` in front of the error's path, for an error from the value of that member.
     ///
     /// ```
     /// use mrtr_schema::ReadError;
@@ -113,19 +114,19 @@ impl ReadError {
         self
     }
 
-    /// Leads to the error from the array whose element it is in.
+    /// Puts the element at `index` in front of the error's path, for an error from that element.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.0.push(Segment::Element(index));
         self
     }
 
-    /// Where in the message.
+    /// The path in the message.
     pub fn path(&self) -> &JsonPath {
         &self.path
     }
 
-    /// What is wrong there.
+    /// The problem at that path.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -163,7 +164,7 @@ impl fmt::Display for Problem {
 pub struct JsonPath(Vec<Segment>); // innermost first: errors travel outwards
 
 impl JsonPath {
-    /// The path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
+    /// Reads the path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
     ///
     /// ```
     /// assert_eq!(mrtr_schema::error::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
@@ -212,7 +213,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// A peer's text is quoted in an error, but not at any length.
+/// Quotes a peer's text in an error, but not at any length.
 pub(crate) fn quoted(text: &str) -> String {
     shortened(text, LONGEST_QUOTE)
 }

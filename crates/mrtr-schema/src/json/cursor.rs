@@ -1,7 +1,8 @@
-//! The cursor with which all that goes through JSON text goes: space, strings, words, and where each value ends.
+//! A cursor through JSON text: it goes past space, strings and words, and finds the end of each value.
 //!
-//! Most text is known to be JSON, and is taken apart again. A message is nested, and what stands deep inside it is taken out level by level. The parser looked at all of it
-//! once; to have it check the same bytes at every level would take longer than all else.
+//! Most text is known to be JSON when it is taken apart again: a message is nested, and its inner values are read level
+//! by level. The parser has checked all of it once; to check the same bytes again at every level would take longer than
+//! all the rest.
 
 use std::iter::once;
 
@@ -13,8 +14,8 @@ use serde_json::value::RawValue;
 use super::unique;
 use crate::error::ReadError;
 
-/// A place in text that is JSON, or may be: whatever goes through bytes of JSON goes with it. It looks at spelling alone;
-/// of text that is no JSON it makes nonsense, or nothing.
+/// A place in text that is JSON, or may be; all code that walks through bytes of JSON uses it. It looks at spelling
+/// alone: for text that is not JSON it returns nonsense, or nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<T> {
     text: T,
@@ -26,12 +27,12 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         Self { text, at }
     }
 
-    /// Where in the text it is.
+    /// The place in the text.
     pub(super) fn place(&self) -> usize {
         self.at
     }
 
-    /// The byte that stands here, be it space.
+    /// Returns the byte at this place, even if it is space.
     pub(super) fn byte(&self) -> Option<u8> {
         self.text.as_ref().get(self.at).copied()
     }
@@ -61,7 +62,7 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         }
     }
 
-    /// The next byte that is not space, which it goes past.
+    /// Returns the next byte that is not space, and goes past it.
     pub(super) fn next(&mut self) -> Option<u8> {
         let byte = self.peek()?;
         self.at += 1;
@@ -157,7 +158,7 @@ impl<'a> Cursor<&'a str> {
         self.text.get(start..self.at)
     }
 
-    /// What stands between the quotes of the string that began at a place and ends here.
+    /// Returns the text between the quotes of the string that began at a place and ends here.
     pub(super) fn inside(&self, start: usize) -> Option<&'a str> {
         self.text.get(start + 1..self.at - 1)
     }
@@ -175,7 +176,7 @@ impl<'a> Cursor<&'a str> {
         known(self.text()?)
     }
 
-    /// The next value, once all of it is seen to mean one thing.
+    /// Returns the next value, after checking that all of it means one thing.
     pub(super) fn checked_value(&mut self) -> Result<Option<&'a RawValue>, ReadError> {
         if matches!(self.peek(), Some(b'{' | b'['))
             && let Some(end) = unique::plain_end(self.text, self.at)
@@ -200,8 +201,8 @@ pub(super) fn known(text: &str) -> Option<&RawValue> {
     <&RawValue>::deserialize(Known(text)).ok()
 }
 
-/// Text that is known to be one JSON value, as serde hands a raw value over: a map of one text, under the name that a
-/// raw value goes by.
+/// Text that is known to be one JSON value, in the shape in which serde hands over a raw value: a map of one text,
+/// under the name of raw values.
 struct Known<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for Known<'de> {

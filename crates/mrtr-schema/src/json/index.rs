@@ -1,4 +1,4 @@
-//! An object kept as its text: where each member begins, and nothing more.
+//! An index of an object that is kept as text: the place of each member, and nothing more.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
@@ -10,10 +10,10 @@ use super::cursor::{Cursor, known};
 use super::split::{no_json, unquoted};
 use crate::error::ReadError;
 
-/// Where the members of an object begin in its text, to be found by key.
+/// The places of an object's members in its text, to be found by key.
 ///
-/// It stands for the members of an object whose text is kept: it takes four bytes a member, and nothing for a few, while
-/// a list of them would take more than the text itself where they are short.
+/// It stands for the members of an object whose text is kept. It takes four bytes a member, and nothing for a few; a
+/// list of short members would take more than the text itself.
 ///
 /// ```
 /// use mrtr_schema::MemberIndex;
@@ -33,33 +33,34 @@ pub struct MemberIndex(Order);
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// In their order in the text; the first so many count. Where each ends is kept too, so that none is scanned again.
+    /// The members in the order of the text; the first so many count. The end of each is kept too, so that no member is
+    /// scanned twice.
     Few([Span; FEW], usize),
     Many(Arc<ByHash>),
 }
 
-/// Where a member stands in the text.
+/// The place of a member in the text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     start: u32,
     end_of_key: u32,
     value: u32,
     end: u32,
-    /// A key that is spelt with escapes is not what stands in the text.
+    /// True if the key is spelt with escapes, so that it is not what stands in the text.
     is_escaped: bool,
 }
 
 /// The members of a large object, by a hash of their keys and then by the keys themselves.
 #[derive(Debug)]
 struct ByHash {
-    /// Not the quick one: clients choose the keys.
+    /// The slower hasher, with random keys: clients choose the keys of the object.
     hasher: RandomState,
     starts: Box<[u32]>,
 }
 
 impl MemberIndex {
-    /// Takes an object apart, each of whose values is seen to mean one thing: no key stands twice in an object, every
-    /// string is text, and nothing is nested too deeply. `see` is shown each member.
+    /// Takes an object apart and checks that each of its values means one thing: no key stands twice in an object,
+    /// every string is text, and nothing is nested too deeply. Shows each member to `see`.
     pub fn checked(object: &RawValue, mut see: impl FnMut(&str, &RawValue)) -> Result<Self, ReadError> {
         let text = object.get();
         if !text.starts_with('{') {
@@ -105,7 +106,7 @@ impl MemberIndex {
         }
     }
 
-    /// How many members there are.
+    /// Counts the members.
     pub fn len(&self) -> usize {
         match &self.0 {
             Order::Few(_, count) => *count,
@@ -113,7 +114,7 @@ impl MemberIndex {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,7 +145,7 @@ impl Span {
         text.get(inside).is_some_and(|found| found == key.as_bytes())
     }
 
-    /// The value; none in a text that is another than the index was made of.
+    /// Returns the value; `None` in a text that is another than the index was made of.
     fn value<'t>(&self, text: &'t [u8]) -> Option<&'t RawValue> {
         known(str::from_utf8(text.get(self.value as usize..self.end as usize)?).ok()?)
     }
@@ -163,7 +164,7 @@ impl ByHash {
 /// An index that is being made.
 enum Building {
     Few([Span; FEW], usize),
-    /// Each is a hash, and where the member begins.
+    /// Each number is the hash of a key, and the place where its member begins.
     Many(RandomState, Vec<u64>),
 }
 
@@ -212,7 +213,7 @@ impl Building {
     }
 }
 
-/// A place in the text, which is not too long for it.
+/// Returns a place in the text as 32 bits, which are enough for it.
 fn place(place: usize) -> u32 {
     u32::try_from(place).expect("the length of the text is a u32")
 }
@@ -235,7 +236,7 @@ fn key_at(text: &[u8], start: u32) -> Option<Cow<'_, str>> {
     key_past(&mut Cursor::new(text, start as usize))
 }
 
-/// The member that begins here: its key and its value, which the cursor goes past.
+/// Returns the key and the value of the member that begins here, and goes past them.
 fn member_at<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<(Cow<'t, str>, &'t RawValue)> {
     let key = key_past(cursor)?;
     cursor.next();
@@ -245,7 +246,7 @@ fn member_at<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<(Cow<'t, str>, &'t Raw
     Some((key, known(cursor.since(start)?)?))
 }
 
-/// The key that begins here, which the cursor goes past; `None` in a text that is another than the index was made of.
+/// Returns the key that begins here, and goes past it; `None` in a text that is another than the index was made of.
 fn key_past<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<Cow<'t, str>> {
     let start = cursor.place();
     if cursor.byte() != Some(b'"') {
@@ -256,7 +257,7 @@ fn key_past<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<Cow<'t, str>> {
     unquoted(quoted).ok()
 }
 
-/// So many need neither a place of their own nor an order.
+/// The most members that need neither a place of their own nor an order.
 const FEW: usize = 4;
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ pub(crate) fn integer<T: FromStr>(text: &str) -> Option<T> {
     format!("{sign}{digits}{}", "0".repeat(zeros)).parse().ok()
 }
 
-/// Whether two spellings mean the same number.
+/// Returns true if two spellings mean the same number.
 pub(super) fn same_number(left: &str, right: &str) -> bool {
     left == right || Decimal::of(left).is_some_and(|left| Decimal::of(right) == Some(left))
 }
@@ -144,7 +144,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// `None` where the exponent itself is beyond counting; such numbers equal only their own spelling.
+    /// Returns `None` if the exponent itself is beyond counting; such numbers equal only their own spelling.
     fn of(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -162,10 +162,10 @@ impl Decimal {
     }
 }
 
-/// More digits than any machine integer has.
+/// A count of digits that no machine integer has.
 const LONGEST_INTEGER: usize = 40;
 
-/// A value in which every whole number is spelt in digits; `None` if each was already.
+/// Spells every whole number of a value in digits; `None` if each was already.
 pub(super) fn in_digits(value: &RawValue) -> Option<Box<RawValue>> {
     let text = value.get();
     let (mut spelt, mut kept, mut cursor) = (String::new(), 0, Cursor::new(text, 0));

@@ -1,15 +1,15 @@
-//! Plainly spelt JSON, taken apart by hand: nearly every message is, and for one that is not there is the parser.
+//! Takes plainly spelt JSON apart by hand: nearly every message is plain, and the parser reads the others.
 
 use serde_json::value::RawValue;
 
 use super::cursor::{Cursor, known};
 
-/// Goes through text that may be JSON. Whatever is not plain, or not JSON, is `None`: then the parser has the word, and
-/// what it says of the text counts.
+/// Goes through text that may be JSON. It returns `None` for all that is not plain, or not JSON: then the parser reads
+/// the text, and its judgement counts.
 pub(crate) struct PlainScanner<'a>(Cursor<&'a str>);
 
 impl<'a> PlainScanner<'a> {
-    /// Of text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
+    /// Scans text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
         #[expect(clippy::needless_bitwise_bool, reason = "without branches, many bytes are looked at together")]
         let is_odd = text.bytes().fold(false, |is_odd, byte| is_odd | (byte < b' ') | (byte == b'\\'));
@@ -34,7 +34,7 @@ impl<'a> PlainScanner<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Goes past a string, and returns its text.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.peek()?;
         let start = self.0.place();
@@ -42,12 +42,12 @@ impl<'a> PlainScanner<'a> {
         self.0.inside(start)
     }
 
-    /// Any value.
+    /// Goes past any value, and returns it.
     pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
         self.spanned(Self::skip_value)
     }
 
-    /// The value that something goes past.
+    /// Returns the value that `skip` goes past.
     pub(crate) fn spanned(&mut self, skip: impl FnOnce(&mut Self) -> Option<()>) -> Option<&'a RawValue> {
         self.peek()?;
         let start = self.0.place();
@@ -61,7 +61,7 @@ impl<'a> PlainScanner<'a> {
     }
 
     fn skip_value(&mut self) -> Option<()> {
-        // A bit for each container that is open, the innermost last: whether it is an object.
+        // A bit for each container that is open, the innermost last: set for an object.
         let (mut objects, mut depth) = (0_u64, 0_u32);
         loop {
             match self.peek()? {
@@ -74,7 +74,7 @@ impl<'a> PlainScanner<'a> {
                     }
                     (objects, depth) = (objects << 1 | u64::from(is_object), depth + 1);
                     match self.peek()? {
-                        // An empty one ends below; whether this is its own end is looked at there.
+                        // An empty container ends below, where the code checks that this is its own end.
                         b'}' | b']' => {}
                         _ if is_object => {
                             self.skip_key()?;
@@ -89,7 +89,7 @@ impl<'a> PlainScanner<'a> {
                 b'n' => self.skip_word("null")?,
                 _ => return None,
             }
-            // Past the ends of what this value was the last of.
+            // Goes past the end of each container of which this value was the last.
             loop {
                 if depth == 0 {
                     return Some(());
@@ -111,7 +111,7 @@ impl<'a> PlainScanner<'a> {
         }
     }
 
-    /// A key and the colon after it.
+    /// Goes past a key and the colon after it, and returns the key.
     fn key(&mut self) -> Option<&'a str> {
         let key = self.string()?;
         self.expect(b':')?;
@@ -143,7 +143,7 @@ impl<'a> PlainScanner<'a> {
         Some(())
     }
 
-    /// One digit or more.
+    /// Goes past one digit or more.
     fn skip_digits(&mut self) -> Option<()> {
         (self.0.skip_while(|byte| byte.is_ascii_digit()) > 0).then_some(())
     }
@@ -167,5 +167,5 @@ impl<'a> PlainScanner<'a> {
     }
 }
 
-/// As many containers within each other as there are bits.
+/// The most containers within each other: as many as there are bits.
 const DEEPEST: u32 = 64;

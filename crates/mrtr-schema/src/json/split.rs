@@ -31,7 +31,7 @@ pub struct RawMembers<'a> {
 #[derive(Debug, Clone)]
 struct Member<'a> {
     key: Cow<'a, str>,
-    /// `None` once taken.
+    /// The value; `None` once it is taken.
     value: Option<&'a RawValue>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> RawMembers<'a> {
         Ok(Self { members })
     }
 
-    /// Takes an object apart that is still text.
+    /// Takes apart an object that is still text.
     pub fn parse(text: &'a str) -> Result<Self, ReadError> {
         serde_json::from_str::<Self>(text)?.unique()
     }
@@ -91,7 +91,7 @@ impl<'a> RawMembers<'a> {
         self.members.iter().filter_map(|member| Some((&*member.key, member.value?)))
     }
 
-    /// Members that were taken apart before; `None` if one of them is.
+    /// Collects members that were taken apart before; returns `None` if one of them is `None`.
     pub(super) fn known(all: impl ExactSizeIterator<Item = Option<(&'a str, &'a RawValue)>>) -> Option<Self> {
         let mut members = Vec::with_capacity(all.len());
         for member in all {
@@ -106,17 +106,17 @@ impl<'a> RawMembers<'a> {
         self.members.iter().filter_map(|member| Some((&member.key, member.value?)))
     }
 
-    /// How many there are.
+    /// Counts the members.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// None yet, with room for as many as most objects have.
+    /// Makes an empty list, with room for as many members as most objects have.
     pub(crate) fn usual() -> Self {
         Self { members: Vec::with_capacity(USUAL) }
     }
@@ -126,12 +126,12 @@ impl<'a> RawMembers<'a> {
         self.members.push(Member { key, value: Some(value) });
     }
 
-    /// Makes sure that there are no more of them than may be kept, each with its key.
+    /// Checks that there are no more members than may be kept, each with its key.
     pub(crate) fn check_count(&self) -> Result<(), ReadError> {
         if self.members.len() > MOST_MEMBERS { Err(ReadError::too_many(self.members.len())) } else { Ok(()) }
     }
 
-    /// Makes sure that keys and values mean one thing each.
+    /// Checks that keys and values mean one thing each.
     pub(crate) fn check_all(&self) -> Result<(), ReadError> {
         match self.duplicate() {
             Some(key) => Err(ReadError::duplicate(key)),
@@ -139,21 +139,21 @@ impl<'a> RawMembers<'a> {
         }
     }
 
-    /// Makes sure that every value means one thing, except those under the keys `read_elsewhere`.
+    /// Checks that every value means one thing, except those under the keys `read_elsewhere`.
     pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
         self.check_count()?;
-        // Most parameters are strings, which are sooner looked at than their names.
+        // Most parameters are strings, and checking one is faster than comparing its name.
         let is_short = |value: &RawValue| !value.get().starts_with(['{', '[']);
         let mut unread = self.iter().filter(|(key, value)| is_short(value) || !read_elsewhere.contains(key));
         unread.try_for_each(|(key, value)| unique::check(value).map_err(|error| error.in_member(key.to_owned())))
     }
 
-    /// Takes the value under a key out.
+    /// Takes out the value under a key.
     pub(crate) fn take(&mut self, key: &str) -> Option<&'a RawValue> {
         self.members.iter_mut().find(|member| member.key == key).and_then(|member| member.value.take())
     }
 
-    /// A member that must be there with just this text.
+    /// Takes out a member that must be there with exactly this text.
     pub(crate) fn constant(&mut self, key: &'static str, expected: &'static str) -> Result<(), ReadError> {
         let found = self.tag(key)?;
         if found != expected {
@@ -169,7 +169,7 @@ impl<'a> RawMembers<'a> {
         text(value).map_err(|error| error.in_member(key))
     }
 
-    /// What is left once all known members are taken.
+    /// Returns the members that are left once all known ones are taken.
     pub(crate) fn rest(self) -> Result<Members, ReadError> {
         self.check_count()?;
         let mut kept = Vec::new();
@@ -267,7 +267,7 @@ pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
     Ok(elements)
 }
 
-/// A raw value was made by hand, of text that is no JSON.
+/// Returns the error for a raw value that was made by hand, of text that is not JSON.
 pub(super) fn no_json() -> ReadError {
     ReadError::refused("this is no JSON")
 }
@@ -292,19 +292,19 @@ pub(super) fn unquoted(quoted: &str) -> Result<Cow<'_, str>, ReadError> {
 /// Most objects of the protocol have no more members than this.
 const USUAL: usize = 8;
 
-/// Where the members of an object stand in a text.
+/// The places of an object's members in a text.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberSpans(Vec<(KeyPlace, Range<usize>)>);
 
 #[derive(Debug, Clone)]
 enum KeyPlace {
     At(Range<usize>),
-    /// With its escapes undone, so that it stands nowhere.
+    /// The key with its escapes undone: the text does not have it in this form.
     Text(Box<str>),
 }
 
 impl MemberSpans {
-    /// Where these stand in the text that they borrow from; `None` if they borrow from another.
+    /// Finds the places of these members in the text that they borrow from; `None` if they borrow from another.
     pub(crate) fn of(members: &RawMembers<'_>, text: &str) -> Option<Self> {
         let spans = members.keys_and_values().map(|(key, value)| {
             let key = match key {
@@ -316,7 +316,7 @@ impl MemberSpans {
         spans.collect::<Option<_>>().map(Self)
     }
 
-    /// The members again, borrowed from that text. It is sliced, and not looked at: that was done once.
+    /// Returns the members again, borrowed from that text. The text is sliced without a check: it was checked once.
     pub(crate) fn members<'t>(&'t self, text: &'t str) -> Option<RawMembers<'t>> {
         RawMembers::known(self.0.iter().map(|(key, value)| {
             let key = match key {
@@ -328,7 +328,7 @@ impl MemberSpans {
     }
 }
 
-/// Where a part stands in the text that it borrows from.
+/// Finds the place of a part in the text that it borrows from.
 fn span(part: &str, text: &str) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     let end = start.checked_add(part.len())?;

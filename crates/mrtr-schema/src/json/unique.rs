@@ -1,8 +1,9 @@
-//! Refuses a free-form value in which some object has the same key twice, some string is no text, or that is nested
-//! too deeply.
+//! Refuses a free-form value if an object in it has a key twice, a string in it is not text, or it is nested too
+//! deeply.
 //!
-//! Two readers of `{"role":"user","role":"admin"}` see two different messages; what is digested, validated and acted
-//! on must be the same. A scan of its own, because it must not touch numbers: the parser would refuse `1e400`.
+//! Two readers of `{"role":"user","role":"admin"}` see two different messages, but the message that is digested,
+//! validated and acted on must be one. The scan is our own because it must not touch numbers: the parser would refuse
+//! `1e400`.
 
 use std::borrow::Cow;
 
@@ -22,8 +23,8 @@ pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     check_any(text)
 }
 
-/// One past the object or array that opens at `start`, if that is flat, small and plainly spelt, as nearly all are, and
-/// no key stands twice. It takes hardly longer than to look for the end alone.
+/// Returns the place behind the object or array that opens at `start`, if it is flat, small and plainly spelt, as
+/// nearly all are, and has no key twice. This takes hardly longer than a search for the end alone.
 pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     // The keys of all objects that are open, and for each container how many there were before it.
@@ -116,7 +117,7 @@ fn check_any(text: &str) -> Result<(), ReadError> {
 /// An object or an array that is open.
 enum Container {
     Object {
-        /// Where its keys begin among those of all.
+        /// The place of its first key among the keys of all.
         first: usize,
         at_key: bool,
     },
@@ -143,7 +144,7 @@ fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
     keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| &*pair[0])
 }
 
-/// The error, seen from the outermost of the containers that are still open.
+/// Returns the error with its path from the outermost of the containers that are still open.
 fn leading_to(error: ReadError, open: &[Container], keys: &[Cow<'_, str>]) -> ReadError {
     let mut keys = keys;
     open.iter().rev().fold(error, |error, container| match container {
@@ -156,10 +157,10 @@ fn leading_to(error: ReadError, open: &[Container], keys: &[Cow<'_, str>]) -> Re
     })
 }
 
-/// So many keys are sooner compared with each other than sorted.
+/// The most keys that are compared with each other: more of them are sooner sorted.
 const FEW: usize = 8;
 
-/// As deep as the JSON parser itself goes when it builds a tree.
+/// The depth to which the JSON parser itself goes when it builds a tree.
 const DEEPEST: usize = 127;
 
 #[cfg(test)]

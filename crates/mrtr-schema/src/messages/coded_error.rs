@@ -1,4 +1,4 @@
-//! Errors of one code: objects and responses that say so in their type.
+//! Errors of one code: objects and responses with the code in their type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -39,11 +39,11 @@ pub trait ErrorKind: fmt::Debug + Clone + PartialEq + 'static {
     const WHEN: Option<Feature>;
     /// The data that it carries.
     type Data: Wire;
-    /// Whether it must carry them.
+    /// True if the error must carry data.
     const NEEDS_DATA: bool;
 }
 
-/// One line a kind of error: its marker type, its code, where its name stands, and its data.
+/// Declares one kind of error per line: its marker type, its code, where its name stands, and its data.
 macro_rules! error_kinds {
     ($(
         $(#[$doc:meta])*
@@ -74,7 +74,7 @@ macro_rules! error_kinds {
     (@feature $feature:ident) => { Some(Feature::$feature) };
 }
 
-/// Is shown each kind of error in turn.
+/// A visitor that is shown each kind of error in turn.
 pub(crate) trait ErrorKindVisitor {
     fn visit<K: ErrorKind>(&mut self);
 }
@@ -121,7 +121,7 @@ error_kinds! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     InvalidParams = INVALID_PARAMS, Some("InvalidParamsError"), None, Json, false;
-    /// It is the server's fault.
+    /// The server is at fault.
     ///
     /// ```
     /// use mrtr_schema::coded_error::{CodedError, InternalError};

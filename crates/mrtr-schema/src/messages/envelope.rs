@@ -1,4 +1,4 @@
-//! One borrowing pass over a message: what it is, and the raw parts that owned types are read from.
+//! Takes a message apart in one borrowing pass: its kind, and the raw parts that owned types are read from.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,18 +33,18 @@ use crate::wire::{Wire, WireObject};
 pub enum Envelope<'a> {
     /// The peer wants something done, and a response.
     Request {
-        /// What the response will carry.
+        /// The id that the response will carry.
         id: RequestId,
-        /// What is to be done.
+        /// The name of the request's method.
         method: Cow<'a, str>,
-        /// With what.
+        /// The parameters of the request.
         params: RawParams<'a>,
     },
     /// The peer says something, and wants no response.
     Notification {
-        /// What is said.
+        /// The name of the notification's method.
         method: Cow<'a, str>,
-        /// About what.
+        /// The parameters of the notification.
         params: RawParams<'a>,
     },
     /// The result of a request.
@@ -96,7 +96,7 @@ impl<'a> Envelope<'a> {
 pub struct RawParams<'a>(pub(super) RawMembers<'a>);
 
 impl<'a> RawParams<'a> {
-    /// Reads them as an owned type.
+    /// Reads the parameters as an owned type.
     pub fn read<T: WireObject>(self, dialect: Dialect) -> Result<T, ReadError> {
         T::read_members(self.0, dialect)
     }
@@ -116,8 +116,8 @@ impl<'a> RawParams<'a> {
         self.0.object(key)
     }
 
-    /// The object under a key, and where its members begin: each value is seen to mean one thing, as by
-    /// [`check_values`](Self::check_values) and in the same pass, and shown to `see`.
+    /// Returns the object under a key, and the places of its members. In the same pass it checks that each value means
+    /// one thing, as [`check_values`](Self::check_values) does, and shows the value to `see`.
     ///
     /// ```
     /// use mrtr_schema::Envelope;
@@ -150,9 +150,9 @@ impl<'a> RawParams<'a> {
         &self.0
     }
 
-    /// Makes sure that every value means one thing: no key stands twice in an object, every string is text, and nothing
-    /// is nested too deeply. Values under the keys `read_elsewhere` are left out, for a caller that reads those as
-    /// types: to read a value as a type of this crate looks at all of it too.
+    /// Checks that every value means one thing: no key stands twice in an object, every string is text, and nothing is
+    /// nested too deeply. Leaves out values under the keys `read_elsewhere`, for a caller that reads those as types:
+    /// reading a value as a type of this crate checks all of it too.
     ///
     /// ```
     /// use mrtr_schema::Envelope;
@@ -168,7 +168,7 @@ impl<'a> RawParams<'a> {
     }
 }
 
-/// Why bytes are not a message. The sender is to blame.
+/// The reason why bytes are not a message. The sender is to blame.
 ///
 /// ```
 /// use mrtr_schema::{Envelope, ErrorCode};
@@ -181,21 +181,21 @@ impl<'a> RawParams<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvelopeError {
-    /// They are not JSON.
+    /// The bytes are not JSON.
     #[error("not JSON: {0}")]
     NotJson(String),
     /// The JSON is not a JSON-RPC message, or is a batch of them.
     #[error("not a message: {reason}")]
     NotAMessage {
-        /// The id, where it could be read: the error is to carry it.
+        /// The id, where it could be read: the error has to carry it.
         id: Option<RequestId>,
-        /// What is wrong.
+        /// The reason for the refusal.
         reason: String,
     },
 }
 
 impl EnvelopeError {
-    /// The code that the sender is to get.
+    /// Returns the error code that the sender is to get.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotJson(_) => ErrorCode::PARSE_ERROR,
@@ -211,7 +211,7 @@ impl EnvelopeError {
         }
     }
 
-    /// Looks again, now that something is known to be wrong: is it JSON, and what is its id?
+    /// Looks again, now that something is known to be wrong: tells if the text is JSON, and finds its id.
     fn of(error: &serde_json::Error, text: &str) -> Self {
         if let Err(error) = serde_json::from_str::<&RawValue>(text) {
             return Self::NotJson(error.to_string());
@@ -247,7 +247,7 @@ struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// That of a request or notification that is plainly spelt, as nearly all are; `None` leaves it to the parser.
+    /// Reads a request or notification that is plainly spelt, as nearly all are; `None` leaves it to the parser.
     fn plain(text: &'a str) -> Option<Self> {
         let (mut scanner, mut outline) = (PlainScanner::new(text)?, Self::default());
         scanner.members(|key, scanner| match key {
@@ -332,7 +332,7 @@ fn fill_once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.replace(value).is_none().then_some(())
 }
 
-/// A member may stand once.
+/// Fills the place of a member, which may stand only once.
 fn fill<T, E: Error>(place: &mut Option<T>, key: &'static str, value: T) -> Result<(), E> {
     if place.replace(value).is_some() { Err(E::duplicate_field(key)) } else { Ok(()) }
 }

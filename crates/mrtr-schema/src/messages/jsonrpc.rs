@@ -43,7 +43,7 @@ pub struct Request<M: RequestMethod> {
 }
 
 impl<M: RequestMethod> Request<M> {
-    /// A request.
+    /// Makes a request.
     pub fn new(id: impl Into<RequestId>, params: impl Into<M::Params>) -> Self {
         Self { id: id.into(), params: params.into(), extra: Members::default() }
     }
@@ -116,7 +116,7 @@ pub struct Notification<M: NotificationMethod> {
 }
 
 impl<M: NotificationMethod> Notification<M> {
-    /// A notification.
+    /// Makes a notification.
     pub fn new(params: impl Into<M::Params>) -> Self {
         Self { params: params.into(), extra: Members::default() }
     }
@@ -203,7 +203,7 @@ pub struct Response<M: RequestMethod> {
 }
 
 impl<M: RequestMethod> Response<M> {
-    /// A response.
+    /// Makes a response.
     pub fn new(id: impl Into<RequestId>, result: impl Into<M::Result>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Members::default() }
     }
@@ -347,5 +347,5 @@ pub struct AnyNotification {
 }
 
 const VERSION: &str = "2.0";
-/// What says what a message is: never to be repeated, nor smuggled in beside it.
+/// The members that tell the kind of a message: no message repeats them or has them smuggled in beside its own.
 pub(crate) const MESSAGE_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];

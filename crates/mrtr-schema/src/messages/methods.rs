@@ -1,4 +1,4 @@
-//! The methods of the protocol: what is known of each, its parameters and its result.
+//! The methods of the protocol: facts about each, its parameters and its result.
 
 mod info;
 mod notifications;
@@ -31,9 +31,9 @@ pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
     const RESPONSE: &'static str;
     /// The feature without which a revision has no such method.
     const WHEN: Option<Feature>;
-    /// What it is called with.
+    /// The parameters of the request.
     type Params: Params;
-    /// What it is answered with.
+    /// The result of the request.
     type Result: Wire;
 }
 
@@ -51,11 +51,11 @@ pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     const NAME: &'static str;
     /// The feature without which a revision has no such method.
     const WHEN: Option<Feature>;
-    /// What is said.
+    /// The parameters of the notification.
     type Params: Params;
 }
 
-/// Is shown each method in turn.
+/// A visitor that is shown each method in turn.
 pub(crate) trait RequestVisitor {
     fn visit<M: RequestMethod>(&mut self)
     where
@@ -63,7 +63,7 @@ pub(crate) trait RequestVisitor {
         Response<M>: Wire;
 }
 
-/// Is shown each notification in turn.
+/// A visitor that is shown each notification in turn.
 pub(crate) trait NotificationVisitor {
     fn visit<M: NotificationMethod>(&mut self);
 }

@@ -3,8 +3,8 @@
 use crate::json::MemberSpans;
 use crate::messages::envelope::RawParams;
 
-/// The parameters of a message, with the message: what was taken apart once can be moved into a task or a stream, and is
-/// not taken apart again there.
+/// The parameters of a message, with the message: taken apart once, they can be moved into a task or a stream without
+/// being taken apart again there.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,16 +24,16 @@ pub struct OwnedParams<T> {
 }
 
 impl<T: AsRef<[u8]>> OwnedParams<T> {
-    /// Parameters that borrow from these bytes; `None` if they borrow from others. What clones of `T` share must stay
-    /// where it is, as it does in `Bytes` and in an `Arc`.
+    /// Takes over parameters that borrow from these bytes; `None` if they borrow from others. The bytes that clones of
+    /// `T` share must stay in place, as they do in `Bytes` and in an `Arc`.
     pub fn new(message: T, params: &RawParams<'_>) -> Option<Self> {
         let text = std::str::from_utf8(message.as_ref()).ok()?;
         let spans = MemberSpans::of(params.members(), text)?;
         Some(Self { message, spans })
     }
 
-    /// The parameters in a copy of their message, which may be smaller than what the message is a part of; `None` if it is
-    /// no copy of it.
+    /// Returns the parameters in a copy of their message; `None` if it is not a copy of it. A copy may be smaller than
+    /// the buffer that the message is a part of.
     ///
     /// ```
     /// # use mrtr_schema::{Envelope, OwnedParams};
@@ -53,7 +53,7 @@ impl<T: AsRef<[u8]>> OwnedParams<T> {
         &self.message
     }
 
-    /// The parameters. `None` if the bytes are no longer what they were, which a `T` that keeps its bytes never gives.
+    /// Returns the parameters. `None` if the bytes have changed, which never happens with a `T` that keeps its bytes.
     pub fn params(&self) -> Option<RawParams<'_>> {
         let text = std::str::from_utf8(self.message.as_ref()).ok()?;
         self.spans.members(text).map(RawParams)

@@ -1,10 +1,10 @@
-//! Caching hints: for how long, and for whom, a result may be kept.
+//! Caching hints: the time for which a result may be kept, and the users for whom.
 
 use mrtr_macros::Wire;
 
 use crate::revision::Feature;
 
-/// For how long, and for whom, a result may be kept. Never on interim results (HT-6).
+/// The time for which a result may be kept, and the users for whom. Interim results never have hints (HT-6).
 ///
 /// ```
 /// use mrtr_schema::{CacheScope, CachingHints};
@@ -17,27 +17,27 @@ use crate::revision::Feature;
 #[wire(part)]
 #[non_exhaustive]
 pub struct CachingHints {
-    /// For how many milliseconds it may be kept.
+    /// The milliseconds for which the result may be kept.
     #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
     pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
+    /// The users for whom the result may be kept.
     #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
     pub cache_scope: Option<CacheScope>,
 }
 
 impl CachingHints {
-    /// It may be kept for so many milliseconds.
+    /// Lets clients keep the result for so many milliseconds.
     pub fn keep(milliseconds: u64, scope: CacheScope) -> Self {
         Self { ttl_ms: Some(milliseconds), cache_scope: Some(scope) }
     }
 
-    /// It may not be kept.
+    /// Lets no client keep the result.
     pub fn do_not_keep() -> Self {
         Self::keep(0, CacheScope::Private)
     }
 }
 
-/// For whom a result may be kept.
+/// The users for whom a result may be kept.
 ///
 /// ```
 /// use mrtr_schema::{CacheScope, CachingHints, ServerCapabilities};
@@ -51,9 +51,9 @@ impl CachingHints {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "as in HTTP, there is no third")]
 pub enum CacheScope {
-    /// For every user.
+    /// Every user.
     Public,
-    /// For the one who asked.
+    /// The user who asked.
     #[default]
     Private,
 }

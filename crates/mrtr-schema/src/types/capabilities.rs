@@ -1,4 +1,4 @@
-//! What a client and a server can do.
+//! The capabilities of a client and of a server.
 
 use indexmap::IndexMap;
 use mrtr_macros::Wire;
@@ -7,7 +7,7 @@ use crate::json::{JsonObject, Members};
 use crate::revision::Feature;
 use crate::types::namespaced::Method;
 
-/// What a client can do: which inputs a server may ask it for (SV-8).
+/// The capabilities of a client: the inputs that a server may ask it for (SV-8).
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -22,13 +22,13 @@ use crate::types::namespaced::Method;
 #[wire(name = "ClientCapabilities")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// It can put questions to a person.
+    /// The client can put questions to a person.
     pub elicitation: Option<ElicitationCapability>,
-    /// It can ask a model.
+    /// The client can ask a model.
     pub sampling: Option<SamplingCapability>,
-    /// It can list its roots.
+    /// The client can list its roots.
     pub roots: Option<RootsCapability>,
-    /// It runs requests of the server's as tasks.
+    /// The client runs requests of the server's as tasks.
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ClientTasksCapability>,
     /// Extensions, by their names.
@@ -42,37 +42,38 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Whether it shows forms: declared as such, or by an elicitation capability that says nothing further.
+    /// Returns true if the client shows forms: declared as such, or by an elicitation capability that says nothing
+    /// further.
     pub fn elicits_forms(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
     }
 
-    /// Whether it opens URLs.
+    /// Returns true if the client opens URLs.
     pub fn elicits_urls(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|elicitation| elicitation.url.is_some())
     }
 
-    /// Whether it samples.
+    /// Returns true if the client samples.
     pub fn samples(&self) -> bool {
         self.sampling.is_some()
     }
 
-    /// Whether it lets a model use tools while sampling.
+    /// Returns true if the client lets a model use tools while sampling.
     pub fn samples_with_tools(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
     }
 
-    /// Whether it adds context of this or other servers to a sampling request.
+    /// Returns true if the client adds context of this or other servers to a sampling request.
     pub fn samples_with_context(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.context.is_some())
     }
 
-    /// Whether it lists its roots.
+    /// Returns true if the client lists its roots.
     pub fn lists_roots(&self) -> bool {
         self.roots.is_some()
     }
 
-    /// Whether it declared an application's own kind of input.
+    /// Returns true if the client declared the kind of input with this method, which an application defines.
     ///
     /// ```
     /// use mrtr_schema::{ClientCapabilities, Method};
@@ -87,7 +88,7 @@ impl ClientCapabilities {
     }
 }
 
-/// How a client can put questions to a person.
+/// The ways in which a client can put questions to a person.
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -100,10 +101,10 @@ impl ClientCapabilities {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    /// It shows forms.
+    /// The client shows forms.
     #[wire(when = Feature::ElicitationModes)]
     pub form: Option<JsonObject>,
-    /// It opens URLs.
+    /// The client opens URLs.
     #[wire(when = Feature::ElicitationModes)]
     pub url: Option<JsonObject>,
     /// Members that this type does not name.
@@ -111,7 +112,7 @@ pub struct ElicitationCapability {
     pub extra: Members,
 }
 
-/// How a client can ask a model.
+/// The ways in which a client can ask a model.
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -124,10 +125,10 @@ pub struct ElicitationCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct SamplingCapability {
-    /// It adds context where `includeContext` asks for it.
+    /// The client adds context where `includeContext` asks for it.
     #[wire(when = Feature::SamplingCapabilities)]
     pub context: Option<JsonObject>,
-    /// It lets the model use tools.
+    /// The client lets the model use tools.
     #[wire(when = Feature::SamplingCapabilities)]
     pub tools: Option<JsonObject>,
     /// Members that this type does not name.
@@ -135,7 +136,7 @@ pub struct SamplingCapability {
     pub extra: Members,
 }
 
-/// How a client lists its roots.
+/// The way in which a client lists its roots.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -150,7 +151,7 @@ pub struct SamplingCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// It says when they change.
+    /// The client says when its roots change.
     #[wire(when = Feature::RootsListChanged)]
     pub list_changed: Option<bool>,
     /// Members that this type does not name.
@@ -158,7 +159,7 @@ pub struct RootsCapability {
     pub extra: Members,
 }
 
-/// What a server offers.
+/// The capabilities of a server.
 ///
 /// ```
 /// use mrtr_schema::ServerCapabilities;
@@ -173,17 +174,17 @@ pub struct RootsCapability {
 #[wire(name = "ServerCapabilities")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// It has tools.
+    /// The server has tools.
     pub tools: Option<ListChangedCapability>,
-    /// It has prompts.
+    /// The server has prompts.
     pub prompts: Option<ListChangedCapability>,
-    /// It has resources.
+    /// The server has resources.
     pub resources: Option<ResourcesCapability>,
-    /// It completes arguments.
+    /// The server completes arguments.
     pub completions: Option<JsonObject>,
-    /// It sends log messages.
+    /// The server sends log messages.
     pub logging: Option<JsonObject>,
-    /// It runs requests as tasks.
+    /// The server runs requests as tasks.
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ServerTasksCapability>,
     /// Extensions, by their names.
@@ -212,7 +213,7 @@ pub struct ServerCapabilities {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ListChangedCapability {
-    /// It says when the list changes.
+    /// The server says when the list changes.
     pub list_changed: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -232,16 +233,16 @@ pub struct ListChangedCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// It says when the list changes.
+    /// The server says when the list changes.
     pub list_changed: Option<bool>,
-    /// It says when a resource changes.
+    /// The server says when a resource changes.
     pub subscribe: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// How a server runs requests as tasks.
+/// The support of a server for requests as tasks.
 ///
 /// ```
 /// use mrtr_schema::{Revision, ServerCapabilities, Wire};
@@ -254,18 +255,18 @@ pub struct ResourcesCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTasksCapability {
-    /// It lists them.
+    /// The server lists its tasks.
     pub list: Option<JsonObject>,
-    /// It cancels them.
+    /// The server cancels its tasks.
     pub cancel: Option<JsonObject>,
-    /// Which requests.
+    /// The requests that may run as tasks.
     pub requests: Option<ServerTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests a server runs as tasks.
+/// The requests that a server runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::capabilities::{ServerTaskRequests, ToolTaskRequests};
@@ -278,14 +279,14 @@ pub struct ServerTasksCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTaskRequests {
-    /// Those about tools.
+    /// The requests about tools.
     pub tools: Option<ToolTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests about tools a server runs as tasks.
+/// The requests about tools that a server runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;
@@ -306,7 +307,7 @@ pub struct ToolTaskRequests {
     pub extra: Members,
 }
 
-/// How a client runs requests as tasks.
+/// The support of a client for requests as tasks.
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, Revision, Wire};
@@ -319,18 +320,18 @@ pub struct ToolTaskRequests {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTasksCapability {
-    /// It lists them.
+    /// The client lists its tasks.
     pub list: Option<JsonObject>,
-    /// It cancels them.
+    /// The client cancels its tasks.
     pub cancel: Option<JsonObject>,
-    /// Which requests.
+    /// The requests that may run as tasks.
     pub requests: Option<ClientTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests a client runs as tasks.
+/// The requests that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::capabilities::{ClientTaskRequests, ElicitationTaskRequests};
@@ -343,16 +344,16 @@ pub struct ClientTasksCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTaskRequests {
-    /// Those about elicitation.
+    /// The requests about elicitation.
     pub elicitation: Option<ElicitationTaskRequests>,
-    /// Those about sampling.
+    /// The requests about sampling.
     pub sampling: Option<SamplingTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests about elicitation a client runs as tasks.
+/// The requests about elicitation that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;
@@ -373,7 +374,7 @@ pub struct ElicitationTaskRequests {
     pub extra: Members,
 }
 
-/// Which requests about sampling a client runs as tasks.
+/// The requests about sampling that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;

@@ -1,4 +1,4 @@
-//! Completion: what may follow what a user is typing.
+//! Completion: suggestions for the rest of what a user is typing.
 
 use indexmap::IndexMap;
 use mrtr_macros::Wire;
@@ -27,14 +27,14 @@ use crate::wire::schema::Definitions;
 #[wire(name = "CompleteRequestParams")]
 #[non_exhaustive]
 pub struct CompleteParams {
-    /// What the argument belongs to.
+    /// The prompt or resource template that the argument belongs to.
     #[wire(rename = "ref")]
     pub reference: CompletionReference,
     /// The argument, as far as it is typed.
     pub argument: CompletionArgument,
-    /// What is known already.
+    /// The arguments that are filled in already.
     pub context: Option<CompletionContext>,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -47,7 +47,7 @@ pub struct CompleteParams {
 
 required_params!(CompleteParams);
 
-/// What an argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 ///
 /// ```
 /// use mrtr_schema::completion::CompletionReference;
@@ -125,14 +125,14 @@ pub struct ResourceTemplateReference {
 pub struct CompletionArgument {
     /// Its name.
     pub name: String,
-    /// What is typed.
+    /// The text typed so far.
     pub value: String,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// What is known when an argument is typed.
+/// The context in which an argument is typed.
 ///
 /// ```
 /// use mrtr_schema::completion::CompletionContext;
@@ -151,7 +151,7 @@ pub struct CompletionContext {
     pub extra: Members,
 }
 
-/// What may follow.
+/// The result of a completion: the values that may follow.
 ///
 /// ```
 /// use mrtr_schema::completion::{CompleteResult, Completion, CompletionValues};
@@ -170,7 +170,7 @@ pub struct CompleteResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What may follow.
+    /// The values that may follow.
     pub completion: Completion,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -180,7 +180,7 @@ pub struct CompleteResult {
     pub extra: Members,
 }
 
-/// What may follow.
+/// The values that may follow, and their number.
 ///
 /// ```
 /// use mrtr_schema::completion::{Completion, CompletionValues};
@@ -196,9 +196,9 @@ pub struct CompleteResult {
 pub struct Completion {
     /// The values, best first.
     pub values: CompletionValues,
-    /// How many there are in all, if known.
+    /// The number of values in all, if known.
     pub total: Option<u64>,
-    /// Whether there are more than are here.
+    /// True if there are more values than these.
     pub has_more: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -217,7 +217,7 @@ pub struct Completion {
 pub struct CompletionValues(Vec<String>);
 
 impl CompletionValues {
-    /// As many of the values as may be sent.
+    /// Keeps the first of the values, as many as may be sent.
     pub fn first_of<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Self {
         Self(values.into_iter().take(MOST_VALUES).map(Into::into).collect())
     }

@@ -14,7 +14,7 @@ use crate::types::meta::Meta;
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
 
-/// Who said something, or whom it is for.
+/// The author of something, or its audience.
 ///
 /// ```
 /// use mrtr_schema::content::Role;
@@ -178,7 +178,7 @@ pub struct ResourceLink {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What the resource holds.
+    /// A description of what the resource holds.
     pub description: Option<String>,
     /// Its media type, if known.
     pub mime_type: Option<String>,
@@ -214,7 +214,7 @@ pub struct ResourceLink {
 #[wire(name = "EmbeddedResource", tag(type = "resource"))]
 #[non_exhaustive]
 pub struct EmbeddedResource {
-    /// What the resource holds.
+    /// The contents of the resource.
     pub resource: ResourceContents,
     /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
@@ -226,7 +226,7 @@ pub struct EmbeddedResource {
     pub extra: Members,
 }
 
-/// What a resource holds: told apart by which of `text` and `blob` is there, since nothing else says.
+/// The contents of a resource: text, or bytes. The member `text` or `blob` tells which, since nothing else says.
 ///
 /// ```
 /// use mrtr_schema::content::ResourceContents;
@@ -356,11 +356,11 @@ pub struct BlobResourceContents {
 #[wire(name = "Annotations")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Whom it is for.
+    /// The roles that it is meant for.
     pub audience: Option<Vec<Role>>,
-    /// How much it matters: 1 is all but required, 0 is all but irrelevant.
+    /// The importance: 1 is all but required, 0 is all but irrelevant.
     pub priority: Option<Fraction>,
-    /// When it was last changed, in ISO 8601.
+    /// The time of the last change, in ISO 8601.
     pub last_modified: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -423,7 +423,7 @@ impl Wire for Fraction {
     }
 }
 
-/// What a tool returns for programs: an object, or in later revisions any value.
+/// The result of a tool for programs: an object, or in later revisions any value.
 ///
 /// ```
 /// use mrtr_schema::content::StructuredContent;

@@ -1,4 +1,4 @@
-//! How client and server get to know each other: `server/discover`, and in older revisions `initialize`.
+//! Discovery: client and server get to know each other by `server/discover`, and in older revisions by `initialize`.
 
 use mrtr_macros::Wire;
 
@@ -11,7 +11,7 @@ use crate::types::meta::{RequestMeta, ResultMeta};
 use crate::types::params::{RetryAnywhere, required_params};
 use crate::types::result::CompleteType;
 
-/// What a server is and offers.
+/// The name, version and capabilities of a server.
 ///
 /// ```
 /// use mrtr_schema::{CacheScope, CachingHints, ServerCapabilities};
@@ -29,11 +29,11 @@ pub struct DiscoverResult {
     pub result_type: CompleteType,
     /// The protocol versions that the server has.
     pub supported_versions: Vec<String>,
-    /// What it offers.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use it: for the model.
+    /// Instructions for use: for the model.
     pub instructions: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -62,11 +62,11 @@ pub struct DiscoverResult {
 pub struct InitializeParams {
     /// The latest protocol version that the client has.
     pub protocol_version: String,
-    /// What the client can do.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
     /// The client's name and version.
     pub client_info: Implementation,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -79,7 +79,7 @@ pub struct InitializeParams {
 
 required_params!(InitializeParams);
 
-/// What a server answers to the opening of a session.
+/// The server's answer to the opening of a session.
 ///
 /// ```
 /// use mrtr_schema::{Implementation, Revision, ServerCapabilities, Wire};
@@ -100,11 +100,11 @@ pub struct InitializeResult {
     pub result_type: CompleteType,
     /// The protocol version of the session.
     pub protocol_version: String,
-    /// What the server offers.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
     /// The server's name and version.
     pub server_info: Implementation,
-    /// How to use it: for the model.
+    /// Instructions for use: for the model.
     pub instructions: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]

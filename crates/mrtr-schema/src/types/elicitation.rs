@@ -42,7 +42,7 @@ pub use primitive::{
 #[wire(name = "ElicitRequest", when = Feature::InterimResults, tag(method = "elicitation/create"))]
 #[non_exhaustive]
 pub struct ElicitRequest {
-    /// What is asked, and how.
+    /// The question, as a form or as a URL.
     pub params: ElicitParams,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -70,7 +70,7 @@ pub enum ElicitParams {
 }
 
 impl ElicitParams {
-    /// What the person is told, to be changed.
+    /// Returns the message to the person, to be changed.
     pub fn message_mut(&mut self) -> &mut String {
         match self {
             Self::Form(params) => &mut params.message,
@@ -78,7 +78,7 @@ impl ElicitParams {
         }
     }
 
-    /// What the person is told.
+    /// Returns the message to the person.
     pub fn message(&self) -> &str {
         match self {
             Self::Form(params) => &params.message,
@@ -170,10 +170,10 @@ required_params!(ElicitParams);
 #[wire(name = "ElicitRequestFormParams")]
 #[non_exhaustive]
 pub struct ElicitFormParams {
-    /// `form`, if said at all.
+    /// The mode `form`, if the message has one.
     #[wire(when = Feature::ElicitationModes)]
     pub mode: Option<FormMode>,
-    /// What the person is told.
+    /// The message to the person.
     pub message: String,
     /// The fields of the form.
     pub requested_schema: Form,
@@ -223,9 +223,9 @@ pub enum FormMode {
 #[wire(name = "ElicitRequestURLParams", when = Feature::ElicitationModes, tag(mode = "url"))]
 #[non_exhaustive]
 pub struct ElicitUrlParams {
-    /// What the person is told.
+    /// The message to the person.
     pub message: String,
-    /// Where they are to go.
+    /// The URL that the person is to open.
     pub url: Url,
     /// A name for this elicitation, unique on the server.
     #[wire(when = Feature::ElicitationId, required = Feature::ElicitationId)]
@@ -305,7 +305,7 @@ wire_text!(
 #[wire(name = "ElicitResult")]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the person did.
+    /// The person's choice: to accept, to decline or to cancel.
     pub action: ElicitAction,
     /// The form as filled in; absent for a URL, and where nothing was accepted.
     #[wire(lenient)]
@@ -319,14 +319,14 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// A form, filled in.
+    /// Accepts, with the form filled in.
     ///
-    /// Its values are those that forms hold; others are left for the reader to refuse.
+    /// Its values should be those that forms hold; the reader refuses others.
     pub fn accept(content: JsonObject) -> Self {
         Self { content: Some(FormContent(content)), ..Self::new(ElicitAction::Accept) }
     }
 
-    /// The person said no.
+    /// Declines: the person said no.
     ///
     /// ```
     /// let no = mrtr_schema::elicitation::ElicitResult::decline();
@@ -337,13 +337,13 @@ impl ElicitResult {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The person went away without an answer.
+    /// Cancels: the person went away without an answer.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
 }
 
-/// What the person did with the question.
+/// The person's choice: to accept, to decline or to cancel.
 ///
 /// ```
 /// use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
@@ -359,11 +359,11 @@ impl ElicitResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "code that answers must handle all three (EL-5)")]
 pub enum ElicitAction {
-    /// Answered it, or agreed to visit the URL.
+    /// The person answered, or agreed to visit the URL.
     Accept,
-    /// Said no.
+    /// The person said no.
     Decline,
-    /// Went away without an answer.
+    /// The person went away without an answer.
     Cancel,
 }
 
@@ -381,7 +381,7 @@ pub enum ElicitAction {
 pub struct FormContent(JsonObject);
 
 impl FormContent {
-    /// Takes an object whose values are all such as forms hold.
+    /// Takes an object whose values are all of the kinds that forms hold.
     ///
     /// ```
     /// use mrtr_schema::JsonObject;

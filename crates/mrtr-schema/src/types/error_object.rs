@@ -55,11 +55,11 @@ pub struct ErrorResponse {
 #[wire(name = "Error")]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// What kind of error.
+    /// The kind of the error.
     pub code: ErrorCode,
     /// One sentence about it.
     pub message: String,
-    /// More about it; what, depends on the code.
+    /// More about the error; its code decides the type.
     pub data: Option<Json>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -74,7 +74,7 @@ impl ErrorObject {
         error
     }
 
-    /// Its data, if the code is the one that carries such data.
+    /// Returns the data, if the code is the one that carries such data.
     pub fn data_as<D: ErrorData>(&self) -> Option<Result<D, ReadError>> {
         let data = self.data.as_ref().filter(|_| self.code == D::CODE)?;
         Some(D::read(data.as_raw(), Revision::default().lenient()).map_err(|error| error.in_member("data")))
@@ -106,7 +106,7 @@ pub trait ErrorData: Wire {
     const CODE: ErrorCode;
 }
 
-/// What kind of error.
+/// The kind of an error, as a number.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
@@ -126,9 +126,9 @@ impl ErrorCode {
     pub const INVALID_REQUEST: Self = Self(-32600);
     /// There is no such method.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The parameters are wrong. Also an unknown tool, prompt, task or, at 2026-07-28, resource.
+    /// The parameters are wrong. Also used for an unknown tool, prompt, task or, at 2026-07-28, resource.
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// It is our fault.
+    /// The side that answers the request is at fault.
     pub const INTERNAL_ERROR: Self = Self(-32603);
     /// There is no such resource, before 2026-07-28.
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
@@ -139,17 +139,18 @@ impl ErrorCode {
     /// The protocol version is not one of the server's.
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 
-    /// The user declined or cancelled what was asked, on a method whose result cannot say so: the caller's decision,
-    /// and so outside the codes that are reserved for faults. 2025-11-25 uses it for a sampling that was refused.
+    /// The user declined or cancelled the question, on a method whose result cannot say so. This is the caller's
+    /// decision, and so the code is outside those that are reserved for faults. 2025-11-25 uses it for sampling that
+    /// the user refused.
     pub const USER_DECLINED: Self = Self(-1);
-    /// The call has taken as many rounds or as much time as a flow may: the caller begins it anew. It is no fault
-    /// either, so it stands beside -1, outside the reserved codes.
+    /// The call has taken as many rounds or as much time as a flow may: the caller begins it anew. This is no fault
+    /// either, so the code stands beside -1, outside the reserved ones.
     pub const FLOW_ENDED: Self = Self(-2);
     /// The server has more to do than it can, and has not begun with this request: the caller sends it again after a
     /// pause. Over HTTP it is 503 with `Retry-After`.
     pub const BUSY: Self = Self(-3);
 
-    /// A code of one's own.
+    /// Makes a code of the caller's choice.
     pub const fn new(code: i64) -> Self {
         Self(code)
     }
@@ -184,7 +185,7 @@ impl Wire for ErrorCode {
     }
 }
 
-/// Data of -32022: which versions would have done.
+/// Data of -32022: the versions that would have done.
 ///
 /// ```
 /// use mrtr_schema::error_object::UnsupportedVersionData;
@@ -196,9 +197,9 @@ impl Wire for ErrorCode {
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct UnsupportedVersionData {
-    /// The version that was asked for.
+    /// The version that the client asked for.
     pub requested: String,
-    /// Those that the server has.
+    /// The versions that the server has.
     pub supported: Vec<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -209,7 +210,7 @@ impl ErrorData for UnsupportedVersionData {
     const CODE: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
 }
 
-/// Data of -32021: what the client would have had to declare.
+/// Data of -32021: the capabilities that the client would have had to declare.
 ///
 /// ```
 /// use mrtr_schema::ErrorObject;

@@ -101,7 +101,7 @@ impl Form {
         Self::from_json(text, Revision::default().strict())
     }
 
-    /// What a field holds.
+    /// Returns the schema of a field.
     fn schema_of(&self, name: &str) -> Option<&PrimitiveSchema> {
         self.0.fields.properties.get(name)
     }
@@ -119,8 +119,8 @@ impl Form {
         self.0.fields.required.iter().flatten().map(String::as_str)
     }
 
-    /// Whether a field must be filled in. It looks through [`required`](Self::required): who asks for every field had
-    /// better collect that once.
+    /// Returns true if a field must be filled in. It looks through [`required`](Self::required): a caller that asks for
+    /// every field had better collect that once.
     pub fn is_required(&self, name: &str) -> bool {
         self.required().any(|required| required == name)
     }
@@ -130,8 +130,7 @@ impl Form {
         self.0.rendered.get()
     }
 
-    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers however they are
-    /// spelt.
+    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers in any spelling.
     ///
     /// ```
     /// use mrtr_schema::{Form, JsonObject};
@@ -149,7 +148,7 @@ impl Form {
         serde_json::from_str(self.known_content(content).get())
     }
 
-    /// The fields of the form that an answer fills in.
+    /// Returns the fields of the form that an answer fills in.
     fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
         let members = RawMembers::of(content.as_raw()).unwrap_or_default();
         let stays =
@@ -181,7 +180,8 @@ impl Form {
 
 #[cfg(feature = "validate")]
 impl Fields {
-    /// Without what its sender added: keywords that forms do not have could refer to each other without end.
+    /// Renders the form without members that its sender added: keywords that forms do not have could refer to each
+    /// other without end.
     fn known(&self) -> Box<RawValue> {
         let mut known = Self { schema_dialect: None, extra: Members::default(), ..self.clone() };
         known.properties.values_mut().for_each(PrimitiveSchema::forget_extra);
@@ -214,12 +214,12 @@ impl Form {
     }
 }
 
-/// Whether a value is spelt as it is read: a whole number, in few digits.
+/// Returns true if a value is spelt as it is read: a whole number, in few digits.
 fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {
     !is_integer(field) || is_plain_number(value.get())
 }
 
-/// Whether a number is a whole one of few digits, which every reader reads alike.
+/// Returns true if a number is a whole one of few digits, which every reader reads alike.
 fn is_plain_number(json: &str) -> bool {
     json.len() < 16 && json.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -228,7 +228,7 @@ fn is_integer(field: &PrimitiveSchema) -> bool {
     matches!(field, PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }))
 }
 
-/// A whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
+/// Spells a whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
 fn respelt(field: &PrimitiveSchema, value: &RawValue) -> Option<Box<RawValue>> {
     if !is_integer(field) {
         return None;

@@ -1,4 +1,4 @@
-//! Who speaks: the name, version and looks of a client or server.
+//! The name, version and looks of a client or server.
 
 use mrtr_macros::Wire;
 
@@ -24,10 +24,10 @@ pub struct Implementation {
     pub version: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What it does.
+    /// A description of what it does.
     #[wire(when = Feature::ImplementationDetails)]
     pub description: Option<String>,
-    /// Where to read more about it.
+    /// The address of a page to read more about it.
     #[wire(format = "uri", when = Feature::ImplementationDetails)]
     pub website_url: Option<String>,
     /// Pictures of it for user interfaces.
@@ -51,21 +51,21 @@ pub struct Implementation {
 #[wire(name = "Icon", when = Feature::Icons)]
 #[non_exhaustive]
 pub struct Icon {
-    /// Where the picture is: an `https:` or `data:` URI.
+    /// The address of the picture: an `https:` or `data:` URI.
     #[wire(format = "uri")]
     pub src: String,
-    /// Its media type, where the server's answer would not tell.
+    /// The media type, where the server's answer would not tell it.
     pub mime_type: Option<String>,
     /// Its sizes, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The background it was drawn for.
+    /// The background that the picture was drawn for.
     pub theme: Option<IconTheme>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// The background an icon was drawn for.
+/// The background that an icon was drawn for.
 ///
 /// ```
 /// use mrtr_schema::Icon;

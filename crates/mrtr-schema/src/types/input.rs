@@ -1,4 +1,4 @@
-//! Input requests and responses: what a server asks in the middle of a request, and what comes back with the retry.
+//! Input requests and responses: the server's questions in the middle of a request, and the answers in the retry.
 
 mod in_revision;
 
@@ -58,7 +58,7 @@ impl InputRequest {
         }
     }
 
-    /// Its kind, with what is asked.
+    /// Returns the kind, with the parameters of the question.
     #[doc(hidden)]
     pub fn kind(&self) -> InputKind<'_> {
         match self {
@@ -73,7 +73,7 @@ impl InputRequest {
         }
     }
 
-    /// Takes it apart by its kind.
+    /// Takes the request apart by its kind.
     #[doc(hidden)]
     pub fn into_kind(self) -> OwnedInputKind {
         match self {
@@ -89,9 +89,9 @@ impl InputRequest {
     }
 }
 
-/// The kinds of input, all of them: where the crates of this workspace decide by the kind, they match this one, so that
-/// the compiler finds each place where a new kind is missing. It is no part of this crate's API, since a revision may add
-/// a kind at any time.
+/// All kinds of input. Code of this workspace that decides by the kind matches this enum, so that the compiler finds
+/// each place where a new kind is missing. It is no part of this crate's API, since a revision may add a kind at any
+/// time.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "that is what it is for")]
 #[doc(hidden)]
@@ -110,7 +110,7 @@ pub enum InputKind<'a> {
     Unknown(&'a UnknownInputRequest),
 }
 
-/// [`InputKind`], with what is asked handed over.
+/// [`InputKind`], with the parameters by value.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "that is what it is for")]
 #[doc(hidden)]
@@ -254,7 +254,7 @@ impl From<NamespacedInputRequest> for InputRequest {
 pub struct UnknownInputRequest {
     /// Its method.
     pub method: String,
-    /// The rest of it.
+    /// All other members.
     #[wire(extra)]
     pub extra: Members,
 }
@@ -286,7 +286,7 @@ pub struct InputRequests(IndexMap<String, InputRequest>);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputResponses(IndexMap<String, InputResponse>);
 
-/// The verbs that both maps share, and how they go over the wire.
+/// Defines the methods that both maps share, and their form on the wire.
 macro_rules! keyed_map {
     ($map:ident, $value:ident, $name:literal) => {
         impl $map {
@@ -310,12 +310,12 @@ macro_rules! keyed_map {
                 self.0.iter().map(|(key, value)| (key.as_str(), value))
             }
 
-            /// How many there are.
+            /// Returns the number of entries.
             pub fn len(&self) -> usize {
                 self.0.len()
             }
 
-            /// Whether there are none.
+            /// Returns true if there are no entries.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
@@ -366,7 +366,7 @@ macro_rules! keyed_map {
 keyed_map!(InputRequests, InputRequest, "InputRequests");
 keyed_map!(InputResponses, InputResponse, "InputResponses");
 
-/// One answer: an object, until it is read as an answer to what was asked.
+/// One answer: an object, until the caller reads it as the answer to a question.
 ///
 /// An answer does not say what it is. Only the request that stands under the same key can tell, so nothing here
 /// guesses; see [`answering`](Self::answering).
@@ -400,7 +400,7 @@ impl InputResponse {
         &self.0
     }
 
-    /// Reads it as an answer to `request`.
+    /// Reads the response as an answer to `request`.
     ///
     /// ```
     /// use mrtr_schema::{InputRequest, InputResponse, JsonObject, Revision};
@@ -426,7 +426,7 @@ impl InputResponse {
     }
 }
 
-/// An answer, read as what was asked for.
+/// An answer, read as the kind that the server asked for.
 ///
 /// ```
 /// use mrtr_schema::{InputResponse, Revision};
@@ -516,7 +516,7 @@ serde_at_published_revision!(InputResponse);
 #[wire(name = "NamespacedInputResponse", when = Feature::NamespacedInputs, open)]
 #[non_exhaustive]
 pub struct NamespacedInputResponse {
-    /// All of it.
+    /// All members of the answer.
     #[wire(extra)]
     pub extra: Members,
 }
@@ -536,7 +536,7 @@ pub struct NamespacedInputResponse {
 pub struct RetryParams {
     /// The answers.
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     pub request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]

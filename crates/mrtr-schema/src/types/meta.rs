@@ -84,7 +84,7 @@ impl WireObject for Meta {
 
 serde_at_published_revision!(Meta);
 
-/// Metadata of a request: in the published revision, all that a server needs to know of its client (HT-7).
+/// Metadata of a request: in the published revision, it has all that a server needs to know of its client (HT-7).
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, Revision};
@@ -103,7 +103,7 @@ pub struct RequestMeta {
     /// The client's name and version.
     #[wire(rename = "io.modelcontextprotocol/clientInfo", when = Feature::RequestMetadata)]
     pub client_info: Option<Implementation>,
-    /// What the client can do for this request.
+    /// The capabilities of the client for this request.
     #[wire(rename = "io.modelcontextprotocol/clientCapabilities", when = Feature::RequestMetadata, required = Feature::RequestMetadata)]
     pub client_capabilities: Option<ClientCapabilities>,
     /// The least severe log messages that the client wants; without it, none are sent.
@@ -129,7 +129,7 @@ pub struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// What a request of the published revision must say.
+    /// Declares the two things that a request of the published revision must say.
     pub fn declaring(version: Revision, capabilities: ClientCapabilities) -> Self {
         Self { protocol_version: Some(version.to_string()), client_capabilities: Some(capabilities), ..Self::default() }
     }
@@ -186,7 +186,7 @@ pub struct NotificationMeta {
     pub extra: Members,
 }
 
-/// How severe a log message is, as syslog grades it.
+/// The severity of a log message, as syslog grades it.
 ///
 /// ```
 /// use mrtr_schema::LoggingLevel;
@@ -199,7 +199,7 @@ pub struct NotificationMeta {
 #[wire(name = "LoggingLevel")]
 #[expect(clippy::exhaustive_enums, reason = "RFC 5424 fixes the eight")]
 pub enum LoggingLevel {
-    /// For those who look for a fault.
+    /// Details for a person who looks for a fault.
     Debug,
     /// All is well.
     Info,
@@ -298,7 +298,7 @@ impl fmt::Display for MetaKey {
     }
 }
 
-/// Labels joined by dots.
+/// Returns true if the text is labels joined by dots.
 pub(crate) fn is_prefix(prefix: &str) -> bool {
     let is_label = |label: &str| {
         let bytes = label.as_bytes();
@@ -309,13 +309,13 @@ pub(crate) fn is_prefix(prefix: &str) -> bool {
     prefix.split('.').all(is_label)
 }
 
-/// Whether the protocol keeps a prefix for itself.
+/// Returns true if the protocol keeps a prefix for itself.
 pub(crate) fn is_reserved(prefix: &str) -> bool {
     let second = prefix.split('.').nth(1).unwrap_or_default();
     second.eq_ignore_ascii_case("modelcontextprotocol") || second.eq_ignore_ascii_case("mcp")
 }
 
-/// The part of a key after its prefix.
+/// Returns true if the text may be the part of a key after its prefix.
 pub(crate) fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)

@@ -1,4 +1,4 @@
-//! Inputs of an application's own, under a reverse-DNS method such as `com.example/approval`.
+//! Inputs that an application defines, under a reverse-DNS method such as `com.example/approval`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::revision::Feature;
 use crate::types::meta::{is_name, is_prefix, is_reserved};
 use crate::wire::wire_text;
 
-/// A kind of input that an application defines: its method, what is asked and what is answered (NS-1).
+/// A kind of input that an application defines: its method, its parameters and its answer (NS-1).
 ///
 /// ```
 /// use mrtr_schema::{InputRequest, Method, NamespacedInput};
@@ -43,15 +43,15 @@ use crate::wire::wire_text;
 pub trait NamespacedInput {
     /// The method, which is also the name of the extension that a client declares.
     const METHOD: Method;
-    /// What is asked.
+    /// The parameters of the request.
     type Params: Serialize + DeserializeOwned + JsonSchema;
-    /// What is answered.
+    /// The answer to the request.
     type Response: Serialize + DeserializeOwned + JsonSchema;
 }
 
 /// The method of an application's own input: reverse-DNS, a slash, a name (NS-4).
 ///
-/// The standard methods and the protocol's own prefixes are refused. A constant is checked when the program is compiled.
+/// The standard methods and the protocol's own prefixes are refused. The compiler checks a method that is a constant.
 ///
 /// ```
 /// use mrtr_schema::Method;
@@ -81,7 +81,7 @@ impl Method {
         Ok(Self(method))
     }
 
-    /// A method known when the program is written.
+    /// Makes a method that is known when the program is written.
     ///
     /// # Panics
     /// If it breaks the rules; in a constant, that is an error of the compiler.
@@ -132,7 +132,7 @@ wire_text!(
 pub struct NamespacedInputRequest {
     /// The method; its owner defines the rest.
     pub method: Method,
-    /// What is asked; the owner of the method says whether anything is.
+    /// The parameters; the owner of the method says whether there are any.
     pub params: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -145,8 +145,8 @@ impl NamespacedInputRequest {
         Ok(Self { params: Some(JsonObject::of(params)?), ..Self::new(I::METHOD) })
     }
 
-    /// Says why it is asked again. The owner of the method defines `params`, so this stands beside them, where a client
-    /// that does not know it passes over it.
+    /// Says why the server asks again. The owner of the method defines `params`, so the reason stands beside them,
+    /// where a client that does not know it passes over it.
     ///
     /// ```
     /// use mrtr_schema::Method;
@@ -161,7 +161,7 @@ impl NamespacedInputRequest {
         self
     }
 
-    /// Why it is asked again: what was wrong with the last answer.
+    /// Returns the reason why the server asks again: what was wrong with the last answer.
     pub fn reason(&self) -> Option<Cow<'_, str>> {
         self.extra.get(REASON)?.as_text()
     }
@@ -215,7 +215,7 @@ const fn is_label(text: &[u8], start: usize, end: usize) -> bool {
     true
 }
 
-/// Whether a label is one that the protocol keeps for itself.
+/// Returns true if a label is one that the protocol keeps for itself.
 const fn is_own(text: &[u8], start: usize, end: usize) -> bool {
     let (_, from) = text.split_at(start);
     let (label, _) = from.split_at(end - start);

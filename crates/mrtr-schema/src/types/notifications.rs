@@ -1,4 +1,4 @@
-//! What servers and clients say without being asked: progress, log messages, cancellation.
+//! Messages that servers and clients send without being asked: progress, log messages, cancellation.
 
 use mrtr_macros::Wire;
 
@@ -23,11 +23,11 @@ use crate::types::request_id::RequestId;
 pub struct ProgressParams {
     /// The token that the request gave.
     pub progress_token: ProgressToken,
-    /// How far it has come; never less than before.
+    /// The progress so far; never less than before.
     pub progress: Number,
-    /// How far it has to go, if known.
+    /// The progress at the end, if known.
     pub total: Option<Number>,
-    /// What it is doing.
+    /// The step that is being done, in words.
     pub message: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -51,9 +51,9 @@ pub struct ProgressParams {
 #[wire(name = "LoggingMessageNotificationParams")]
 #[non_exhaustive]
 pub struct LoggingMessageParams {
-    /// How severe it is.
+    /// The severity.
     pub level: LoggingLevel,
-    /// Which part of the server it comes from.
+    /// The part of the server that the message comes from.
     pub logger: Option<String>,
     /// The message: text, or whatever else.
     pub data: Json,
@@ -84,7 +84,7 @@ pub struct CancelledParams {
     /// The request.
     #[wire(required = Feature::CancelledNamesRequest)]
     pub request_id: Option<RequestId>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -108,9 +108,9 @@ pub struct CancelledParams {
 #[wire(name = "SetLevelRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
 pub struct SetLevelParams {
-    /// The least severe messages that are wanted.
+    /// The least severe messages that the client wants.
     pub level: LoggingLevel,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -121,7 +121,7 @@ pub struct SetLevelParams {
     pub extra: Members,
 }
 
-/// Says that what a person did at a URL is done, in sessions.
+/// Says that the interaction of a person at a URL is complete, in sessions.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};

@@ -27,7 +27,7 @@ use crate::wire::{Wire, WireObject, write_object};
 /// assert!(Optional::<PaginatedParams>::absent_in(Revision::V2026_07_28).is_none(), "metadata must be there");
 /// ```
 pub trait Params: WireObject {
-    /// What a message without `params` means, in revisions that allow it.
+    /// Returns the parameters that a message without `params` means, in revisions that allow it.
     fn absent_in(revision: Revision) -> Option<Self>;
 }
 
@@ -50,7 +50,7 @@ pub trait Params: WireObject {
 pub struct Optional<T>(Option<T>);
 
 impl<T> Optional<T> {
-    /// Left out.
+    /// Makes parameters that are left out.
     pub fn absent() -> Self {
         Self(None)
     }
@@ -121,14 +121,14 @@ impl Params for Optional<NotificationParams> {
     }
 }
 
-/// What no other crate implements.
+/// A trait that no other crate implements.
 mod sealed {
     /// Parameters of requests, which carry metadata where a revision demands it; those of notifications never must.
     pub trait RequestOnly {}
 }
 use sealed::RequestOnly;
 
-/// Says of parameters that a message cannot do without them.
+/// Declares that a message cannot do without these parameters.
 macro_rules! required_params {
     ($($params:ty),* $(,)?) => {$(
         impl crate::types::params::Params for $params {
@@ -140,7 +140,8 @@ macro_rules! required_params {
 }
 pub(crate) use required_params;
 
-/// What turns any request into a retry, in the draft (TY-5). Later revisions have it only where a server may ask.
+/// The members that turn any request into a retry, in the draft (TY-5). Later revisions have them only where a server
+/// may ask.
 ///
 /// ```
 /// use mrtr_schema::{RequestState, Revision, Wire};
@@ -159,7 +160,7 @@ pub struct RetryAnywhere {
     /// Answers to what the server asked.
     #[wire(when = Feature::RetryOnAnyRequest)]
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     #[wire(when = Feature::RetryOnAnyRequest)]
     pub request_state: Option<RequestState>,
 }
@@ -180,7 +181,7 @@ pub struct RetryAnywhere {
 #[wire(name = "RequestParams")]
 #[non_exhaustive]
 pub struct RequestParams {
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -210,9 +211,9 @@ required_params!(RequestParams);
 #[wire(name = "PaginatedRequestParams")]
 #[non_exhaustive]
 pub struct PaginatedParams {
-    /// Where the page begins; absent for the first one.
+    /// The place where the page begins; absent for the first one.
     pub cursor: Option<String>,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.

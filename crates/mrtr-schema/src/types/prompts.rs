@@ -30,7 +30,7 @@ pub struct Prompt {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// A description of what it is for.
     pub description: Option<String>,
     /// The arguments it takes.
     pub arguments: Option<Vec<PromptArgument>>,
@@ -63,9 +63,9 @@ pub struct PromptArgument {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What to put in.
+    /// A description of what to put in.
     pub description: Option<String>,
-    /// Whether it must be given.
+    /// True if it must be given.
     pub required: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -90,9 +90,9 @@ pub struct PromptArgument {
 #[wire(name = "PromptMessage")]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The author of the message.
     pub role: Role,
-    /// What is said.
+    /// The content of the message.
     pub content: ContentBlock,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -121,7 +121,7 @@ pub struct GetPromptParams {
     /// Answers to what the server asked.
     #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
@@ -153,7 +153,7 @@ pub struct GetPromptResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What it is for.
+    /// A description of what it is for.
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<PromptMessage>,
@@ -185,9 +185,9 @@ pub struct ListPromptsResult {
     pub result_type: CompleteType,
     /// The prompts.
     pub prompts: Vec<Prompt>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

@@ -31,8 +31,8 @@ pub enum RequestId {
 }
 
 impl RequestId {
-    /// The length of an id, and of a progress token, that a message may have: both are repeated in what is answered, and
-    /// kept for as long as that takes.
+    /// The most bytes of an id, or of a progress token, that a message may have: the receiver keeps both until it
+    /// answers, and repeats them in its answer.
     ///
     /// ```
     /// use mrtr_schema::{Envelope, ErrorCode, RequestId};
@@ -44,7 +44,7 @@ impl RequestId {
     /// ```
     pub const MAX_BYTES: usize = 256;
 
-    /// Whether it is longer than an id in a message may be.
+    /// Returns true if it is longer than an id in a message may be.
     ///
     /// ```
     /// use mrtr_schema::RequestId;

@@ -6,7 +6,7 @@ use schemars::json_schema;
 
 use crate::wire::wire_text;
 
-/// What a server wants back with the retry: can be echoed and compared, never read (CL-2).
+/// The state that a server wants back with the retry: clients echo and compare it, and never read it (CL-2).
 ///
 /// Its text is reachable only as [`untrusted_text`](Self::untrusted_text), for the server that must open it.
 ///
@@ -21,22 +21,22 @@ use crate::wire::wire_text;
 pub struct RequestState(String);
 
 impl RequestState {
-    /// A state as a server made it, or as it came over the wire.
+    /// Takes a state as a server made it, or as it came over the wire.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, which any peer may have made: for opening and echoing only.
+    /// Returns the text, which any peer may have made: for opening and echoing only.
     pub fn untrusted_text(&self) -> &str {
         &self.0
     }
 
-    /// How long it is, in bytes.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it is the empty string.
+    /// Returns true if the state is the empty string.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

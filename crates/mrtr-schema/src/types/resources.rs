@@ -32,7 +32,7 @@ pub struct Resource {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What it holds.
+    /// A description of what it holds.
     pub description: Option<String>,
     /// Its media type, if known.
     pub mime_type: Option<String>,
@@ -71,7 +71,7 @@ pub struct ResourceTemplate {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What they hold.
+    /// A description of what they hold.
     pub description: Option<String>,
     /// Their media type, if they all have the same.
     pub mime_type: Option<String>,
@@ -109,7 +109,7 @@ pub struct ReadResourceParams {
     /// Answers to what the server asked.
     #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
@@ -120,7 +120,7 @@ pub struct ReadResourceParams {
     pub extra: Members,
 }
 
-/// What a resource holds, and for how long that may be kept.
+/// The contents of a resource, and the time for which they may be kept.
 ///
 /// ```
 /// use mrtr_schema::CachingHints;
@@ -140,9 +140,9 @@ pub struct ReadResourceResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What it holds; several, where one URI stands for several resources.
+    /// The contents; several, where one URI stands for several resources.
     pub contents: Vec<ResourceContents>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -173,9 +173,9 @@ pub struct ListResourcesResult {
     pub result_type: CompleteType,
     /// The resources.
     pub resources: Vec<Resource>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -205,9 +205,9 @@ pub struct ListResourceTemplatesResult {
     pub result_type: CompleteType,
     /// The families.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -236,7 +236,7 @@ pub struct SubscribeParams {
     /// The resource to watch.
     #[wire(format = "uri")]
     pub uri: String,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -266,7 +266,7 @@ pub struct UnsubscribeParams {
     /// The resource to watch no longer.
     #[wire(format = "uri")]
     pub uri: String,
-    /// What makes it a retry, in the draft.
+    /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.

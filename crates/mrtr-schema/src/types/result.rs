@@ -15,7 +15,7 @@ use crate::types::request_state::RequestState;
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 
-/// What a result is. Open: an extension may define further kinds.
+/// The kind of a result. Open: an extension may define further kinds.
 ///
 /// ```
 /// use mrtr_schema::result::ResultType;
@@ -27,17 +27,17 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultType {
-    /// The request is done. What an absent `resultType` means.
+    /// The request is done. An absent `resultType` means this.
     #[default]
     Complete,
     /// More input is needed.
     InputRequired,
-    /// What an extension that both sides declared defines.
+    /// A kind of result that an extension defines. Both sides declared the extension.
     Extension(ExtensionType),
 }
 
 impl ResultType {
-    /// What a result is, by its members: nothing else of it is read.
+    /// Returns the kind of a result, by its members: nothing else of it is read.
     ///
     /// ```
     /// use mrtr_schema::{RawMembers, Revision};
@@ -166,7 +166,7 @@ impl InputRequiredResult {
         Self(Interim::default()).and_carry(state)
     }
 
-    /// From requests and a state, or `None` where there is neither.
+    /// Makes a result of requests and a state, or `None` where there is neither.
     ///
     /// ```
     /// use mrtr_schema::{InputRequests, InputRequiredResult, RequestState};
@@ -196,12 +196,12 @@ impl InputRequiredResult {
         self
     }
 
-    /// What is asked, by key.
+    /// Returns the inputs that the server asks for, by key.
     pub fn input_requests(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
         self.0.input_requests.iter().flat_map(InputRequests::iter)
     }
 
-    /// What is to be echoed.
+    /// Returns the state that the client is to echo.
     pub fn request_state(&self) -> Option<&RequestState> {
         self.0.request_state.as_ref()
     }
@@ -211,12 +211,12 @@ impl InputRequiredResult {
         self.0.meta.as_ref()
     }
 
-    /// Metadata, to be set.
+    /// Returns the metadata, to be set.
     pub fn meta_mut(&mut self) -> &mut Option<ResultMeta> {
         &mut self.0.meta
     }
 
-    /// Takes it apart: what is asked and what is to be echoed.
+    /// Takes the result apart: the inputs that the server asks for, and the state to echo.
     pub fn into_parts(self) -> (InputRequests, Option<RequestState>) {
         (self.0.input_requests.unwrap_or_default(), self.0.request_state)
     }
@@ -229,9 +229,9 @@ struct Interim {
     /// Says that it is one.
     #[wire(when = Feature::ResultType)]
     result_type: InputRequiredType,
-    /// What the client must answer before it retries.
+    /// The inputs that the client must answer before it retries.
     input_requests: Option<InputRequests>,
-    /// What the client must echo when it retries: opaque.
+    /// The state that the client must echo when it retries: opaque.
     request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -296,7 +296,7 @@ serde_at_published_revision!(InputRequiredResult);
 
 /// The result of a request that may ask for input first.
 ///
-/// Read by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
+/// Reading tells the kind by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, MethodResult, Revision, Wire};
@@ -402,7 +402,7 @@ pub struct ExtensionResult {
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
-    /// What the extension defines.
+    /// The members that the extension defines.
     #[wire(extra)]
     pub extra: Members,
 }
@@ -420,7 +420,7 @@ pub struct ExtensionResult {
 pub struct ExtensionType(String);
 
 impl ExtensionType {
-    /// A word for a kind of result, which must not be one of the protocol's own.
+    /// Takes a word for a kind of result, which must not be one of the protocol's own.
     pub fn new(word: impl Into<String>) -> Result<Self, ReadError> {
         let word = word.into();
         if word == COMPLETE || word == INPUT_REQUIRED {
@@ -456,7 +456,7 @@ wire_text!(
 #[wire(name = "Result", open)]
 #[non_exhaustive]
 pub struct AnyResult {
-    /// What it is.
+    /// The kind of the result.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: ResultType,
     /// Metadata.

@@ -83,7 +83,7 @@ pub struct ListRootsResult {
 #[wire(name = "Root")]
 #[non_exhaustive]
 pub struct Root {
-    /// Where it is: a `file://` URI for now.
+    /// The place of the root: a `file://` URI for now.
     #[wire(format = "uri")]
     pub uri: String,
     /// A name for people.

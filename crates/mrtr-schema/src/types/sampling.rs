@@ -32,14 +32,14 @@ use crate::wire::schema::Definitions;
 #[wire(name = "CreateMessageRequest", when = Feature::InterimResults, tag(method = "sampling/createMessage"))]
 #[non_exhaustive]
 pub struct CreateMessageRequest {
-    /// What is asked.
+    /// The question to the model.
     pub params: CreateMessageParams,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// What a model is asked.
+/// A question to a model.
 ///
 /// ```
 /// use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
@@ -55,22 +55,22 @@ pub struct CreateMessageParams {
     pub messages: Vec<SamplingMessage>,
     /// The most tokens to generate.
     pub max_tokens: u64,
-    /// What kind of model the server would like.
+    /// The kind of model that the server would like.
     pub model_preferences: Option<ModelPreferences>,
     /// A system prompt, which the client may change or leave out.
     pub system_prompt: Option<String>,
-    /// Context of which servers to add. Needs `sampling.context`, unless it is `none`.
+    /// The servers whose context to add. Needs `sampling.context`, unless it is `none`.
     pub include_context: Option<IncludeContext>,
-    /// How freely to sample.
+    /// The temperature: a higher one samples more freely.
     pub temperature: Option<Number>,
-    /// Where to stop.
+    /// The texts at which the model is to stop.
     pub stop_sequences: Option<Vec<String>>,
-    /// Whatever else the provider takes.
+    /// Other settings that the provider takes.
     pub metadata: Option<JsonObject>,
     /// Tools that the model may use. Needs `sampling.tools`.
     #[wire(when = Feature::SamplingTools)]
     pub tools: Option<Vec<Tool>>,
-    /// Whether it must. Needs `sampling.tools`.
+    /// Says whether the model must use a tool. Needs `sampling.tools`.
     #[wire(when = Feature::SamplingTools)]
     pub tool_choice: Option<ToolChoice>,
     /// Metadata.
@@ -141,9 +141,9 @@ impl CreateMessageParams {
 #[wire(name = "SamplingMessage")]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// Who said it.
+    /// The author of the message.
     pub role: Role,
-    /// What was said.
+    /// The content of the message.
     pub content: OneOrMany<SamplingContent>,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::SamplingMessageMetadata)]
@@ -191,7 +191,7 @@ pub enum SamplingContent {
     /// The model wants a tool called.
     #[wire(value = "tool_use", when = Feature::SamplingTools)]
     ToolUse(ToolUseContent),
-    /// What the tool returned.
+    /// The result of a tool, for the model.
     #[wire(value = "tool_result", when = Feature::SamplingTools)]
     ToolResult(ToolResultContent),
 }
@@ -237,7 +237,7 @@ pub struct ToolUseContent {
     pub extra: Members,
 }
 
-/// What a tool returned to the model.
+/// The result of a tool, for the model.
 ///
 /// ```
 /// use mrtr_schema::ContentBlock;
@@ -256,11 +256,11 @@ pub struct ToolUseContent {
 pub struct ToolResultContent {
     /// The use that it answers.
     pub tool_use_id: String,
-    /// What the tool returned.
+    /// The content that the tool returned.
     pub content: Vec<ContentBlock>,
     /// The result for programs.
     pub structured_content: Option<StructuredContent>,
-    /// Whether the tool failed.
+    /// True if the tool failed.
     pub is_error: Option<bool>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -270,7 +270,7 @@ pub struct ToolResultContent {
     pub extra: Members,
 }
 
-/// What kind of model a server would like; the client decides.
+/// The kind of model that a server would like; the client decides.
 ///
 /// ```
 /// use mrtr_schema::content::Fraction;
@@ -288,11 +288,11 @@ pub struct ToolResultContent {
 pub struct ModelPreferences {
     /// Models by name, best first.
     pub hints: Option<Vec<ModelHint>>,
-    /// How much cost matters.
+    /// The importance of a low cost.
     pub cost_priority: Option<Fraction>,
-    /// How much speed matters.
+    /// The importance of speed.
     pub speed_priority: Option<Fraction>,
-    /// How much intelligence matters.
+    /// The importance of intelligence.
     pub intelligence_priority: Option<Fraction>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -322,7 +322,7 @@ pub struct ModelHint {
     pub extra: Members,
 }
 
-/// Whether the model must use a tool.
+/// Says whether the model must use a tool.
 ///
 /// ```
 /// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
@@ -337,14 +337,14 @@ pub struct ModelHint {
 #[wire(name = "ToolChoice", when = Feature::SamplingTools)]
 #[non_exhaustive]
 pub struct ToolChoice {
-    /// Absent means that the model decides.
+    /// The mode; absent means that the model decides.
     pub mode: Option<ToolChoiceMode>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Whether the model must use a tool.
+/// Says whether the model must use a tool, or leaves it to the model.
 ///
 /// ```
 /// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
@@ -358,13 +358,13 @@ pub struct ToolChoice {
 pub enum ToolChoiceMode {
     /// The model decides.
     Auto,
-    /// It must use one or more.
+    /// The model must use one tool or more.
     Required,
-    /// It must not.
+    /// The model must not use a tool.
     None,
 }
 
-/// Context of which servers to add to a sampling request.
+/// The servers whose context the client adds to a sampling request.
 ///
 /// ```
 /// use mrtr_schema::sampling::IncludeContext;
@@ -375,7 +375,7 @@ pub enum ToolChoiceMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// None.
+    /// No server's.
     None,
     /// The asking server's.
     ThisServer,
@@ -383,7 +383,7 @@ pub enum IncludeContext {
     AllServers,
 }
 
-/// What the model said.
+/// The answer of a model.
 ///
 /// ```
 /// use mrtr_schema::content::{Role, TextContent};
@@ -397,13 +397,13 @@ pub enum IncludeContext {
 #[wire(name = "CreateMessageResult")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// Who said it.
+    /// The author of the message.
     pub role: Role,
-    /// What was said.
+    /// The content of the message.
     pub content: OneOrMany<SamplingContent>,
     /// The model that said it.
     pub model: String,
-    /// Why it stopped, such as `endTurn`, `stopSequence`, `maxTokens` or `toolUse`.
+    /// The reason why the model stopped, such as `endTurn`, `stopSequence`, `maxTokens` or `toolUse`.
     pub stop_reason: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -425,7 +425,7 @@ impl CreateMessageResult {
     }
 }
 
-/// One value, or a list of them: remembers which, so that it is written as it was read.
+/// One value, or a list of them. It remembers which, so that it is written as it was read.
 ///
 /// ```
 /// use mrtr_schema::sampling::OneOrMany;
@@ -457,12 +457,12 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// How many there are.
+    /// Counts the items.
     pub fn len(&self) -> usize {
         self.as_slice().len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no items.
     pub fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
     }
@@ -489,7 +489,7 @@ impl<T> From<Vec<T>> for OneOrMany<T> {
     }
 }
 
-/// A list of blocks is [`Feature::SamplingBlocks`]: where a revision has none, a list of one is that one.
+/// Lists need [`Feature::SamplingBlocks`]: a revision without it has one value, and a list of one is written as that.
 impl<T: Wire> Wire for OneOrMany<T> {
     const NAME: Option<&'static str> = None;
 

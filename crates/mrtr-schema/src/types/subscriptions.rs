@@ -1,4 +1,4 @@
-//! Subscriptions: which notifications a client wants to hear, and the stream that carries them.
+//! Subscriptions: the notifications that a client wants to hear, and the stream that carries them.
 
 use mrtr_macros::Wire;
 
@@ -10,7 +10,7 @@ use crate::types::params::required_params;
 use crate::types::request_id::RequestId;
 use crate::types::result::CompleteType;
 
-/// Which notifications a client wants to hear.
+/// The notifications that a client wants to hear.
 ///
 /// ```
 /// use mrtr_schema::subscriptions::SubscriptionFilter;
@@ -22,15 +22,15 @@ use crate::types::result::CompleteType;
 #[wire(name = "SubscriptionFilter", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct SubscriptionFilter {
-    /// When the list of tools changes.
+    /// True to hear when the list of tools changes.
     pub tools_list_changed: Option<bool>,
-    /// When the list of prompts changes.
+    /// True to hear when the list of prompts changes.
     pub prompts_list_changed: Option<bool>,
-    /// When the list of resources changes.
+    /// True to hear when the list of resources changes.
     pub resources_list_changed: Option<bool>,
-    /// When one of these resources changes.
+    /// The resources whose changes the client wants to hear of.
     pub resource_subscriptions: Option<Vec<String>>,
-    /// When one of these tasks changes: for clients that declared the tasks extension.
+    /// The tasks whose changes the client wants to hear of, if it declared the tasks extension.
     #[wire(when = Feature::TasksExtension)]
     pub task_ids: Option<Vec<String>>,
     /// Members that this type does not name.
@@ -39,7 +39,7 @@ pub struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// The resources and tasks that a subscription may name, together.
+    /// The most resources and tasks, together, that a subscription may name.
     ///
     /// ```
     /// use mrtr_schema::subscriptions::SubscriptionFilter;
@@ -67,7 +67,7 @@ impl SubscriptionFilter {
 #[wire(name = "SubscriptionsListenRequestParams", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct ListenParams {
-    /// What the client wants to hear.
+    /// The notifications that the client wants to hear.
     pub notifications: SubscriptionFilter,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]
@@ -90,7 +90,7 @@ pub struct ListenParams {
 #[wire(name = "SubscriptionsAcknowledgedNotificationParams", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct SubscriptionsAcknowledgedParams {
-    /// What the server took on.
+    /// The notifications that the server took on.
     pub notifications: SubscriptionFilter,
     /// Metadata.
     #[wire(rename = "_meta")]

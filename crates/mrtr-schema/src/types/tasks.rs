@@ -1,4 +1,5 @@
-//! Tasks of the core protocol, in the older revisions: work that goes on after the reply, and asks through `tasks/result`.
+//! Tasks of the core protocol, in the older revisions: work that goes on after the reply, and asks through
+//! `tasks/result`.
 //!
 //! The published revision has them as an extension, with messages of its own: see [`extension`].
 
@@ -20,7 +21,7 @@ use crate::types::result::CompleteType;
 use crate::wire::schema::Definitions;
 use crate::wire::{LARGEST_COUNT, Wire};
 
-/// Where a task stands. `completed`, `failed` and `cancelled` are final.
+/// The status of a task. `completed`, `failed` and `cancelled` are final.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskStatus;
@@ -34,21 +35,21 @@ use crate::wire::{LARGEST_COUNT, Wire};
 #[wire(name = "TaskStatus", when = Feature::Tasks)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum TaskStatus {
-    /// It goes on.
+    /// The task goes on.
     Working,
-    /// It waits for input.
+    /// The task waits for input.
     #[wire(rename = "input_required")]
     InputRequired,
-    /// It has a result.
+    /// The task has a result.
     Completed,
-    /// It has none, and never will.
+    /// The task has no result, and never will.
     Failed,
     /// The caller or the server cancelled it.
     Cancelled,
 }
 
 impl TaskStatus {
-    /// Whether it will never change again.
+    /// Returns true if the status will never change again.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -70,7 +71,7 @@ impl TaskStatus {
 #[wire(name = "TaskMetadata", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct TaskMetadata {
-    /// For how many milliseconds after its creation the task should be kept.
+    /// The milliseconds after its creation for which the task should be kept.
     pub ttl: Option<u64>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -100,7 +101,7 @@ pub struct RelatedTask {
     pub extra: Members,
 }
 
-/// What is known of a task.
+/// The facts about a task.
 ///
 /// ```
 /// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus};
@@ -116,17 +117,17 @@ pub struct RelatedTask {
 pub struct TaskState {
     /// Its id.
     pub task_id: String,
-    /// Where it stands.
+    /// The status.
     pub status: TaskStatus,
-    /// One sentence about that.
+    /// One sentence about the status.
     pub status_message: Option<String>,
-    /// When it was created, in ISO 8601.
+    /// The time at which it was created, in ISO 8601.
     pub created_at: String,
-    /// When it last changed, in ISO 8601.
+    /// The time of its last change, in ISO 8601.
     pub last_updated_at: String,
-    /// For how many milliseconds after its creation it is kept.
+    /// The milliseconds after its creation for which the task is kept.
     pub ttl: Lifetime,
-    /// How many milliseconds to wait between two looks at it.
+    /// The milliseconds to wait between two looks at it.
     pub poll_interval: Option<u64>,
 }
 
@@ -144,7 +145,7 @@ pub struct TaskState {
 #[wire(name = "Task", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct Task {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Members that this type does not name.
@@ -152,7 +153,7 @@ pub struct Task {
     pub extra: Members,
 }
 
-/// For how long a task is kept: a number of milliseconds, or `null` for as long as the server likes.
+/// The time for which a task is kept: a number of milliseconds, or `null` for as long as the server likes.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -165,9 +166,9 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "limited or not")]
 pub enum Lifetime {
-    /// So many milliseconds after its creation.
+    /// The task is kept for so many milliseconds after its creation.
     Milliseconds(u64),
-    /// As long as the server likes.
+    /// The task is kept as long as the server likes.
     Unlimited,
 }
 
@@ -199,7 +200,7 @@ impl Wire for Lifetime {
     }
 }
 
-/// Whether a tool runs as a task.
+/// Says whether a tool runs as a task.
 ///
 /// ```
 /// use mrtr_schema::tasks::{TaskSupport, ToolExecution};
@@ -213,14 +214,14 @@ impl Wire for Lifetime {
 #[wire(name = "ToolExecution", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Absent means that it does not.
+    /// The tool's support for tasks; absent means that it does not run as one.
     pub task_support: Option<TaskSupport>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Whether a tool runs as a task.
+/// A tool's support for tasks: says whether it runs as one.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskSupport;
@@ -234,11 +235,11 @@ pub struct ToolExecution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// It does not.
+    /// The tool does not run as a task.
     Forbidden,
-    /// It does if the client asks for it.
+    /// The tool runs as a task if the client asks for it.
     Optional,
-    /// It only does.
+    /// The tool runs as a task only.
     Required,
 }
 
@@ -299,7 +300,7 @@ pub struct TaskParams {
     pub extra: Members,
 }
 
-/// Where a task stands.
+/// The answer to a look at a task: its status and facts.
 ///
 /// ```
 /// use mrtr_schema::tasks::{GetTaskResult, Lifetime, TaskState, TaskStatus};
@@ -318,7 +319,7 @@ pub struct GetTaskResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.
@@ -329,7 +330,7 @@ pub struct GetTaskResult {
     pub extra: Members,
 }
 
-/// Where a task stands once it was cancelled.
+/// The answer to a cancellation: the task's status and facts.
 ///
 /// ```
 /// use mrtr_schema::tasks::CancelTaskResult;
@@ -348,7 +349,7 @@ pub struct CancelTaskResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.
@@ -359,7 +360,8 @@ pub struct CancelTaskResult {
     pub extra: Members,
 }
 
-/// What the request that became a task would have returned; `tasks/result` answers with it, or with an interim result.
+/// The result that the request would have had if it had not become a task; `tasks/result` answers with it, or with an
+/// interim result.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskPayload;
@@ -406,7 +408,7 @@ pub struct ListTasksResult {
     pub result_type: CompleteType,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -438,7 +440,7 @@ pub struct ListTasksResult {
 pub struct TaskInputResponseParams {
     /// The answers.
     pub input_responses: InputResponses,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     pub request_state: Option<RequestState>,
     /// The task, where `_meta` does not say it.
     pub task_id: Option<String>,
@@ -451,7 +453,7 @@ pub struct TaskInputResponseParams {
 }
 
 impl TaskInputResponseParams {
-    /// The task that is answered.
+    /// Returns the id of the task that the answers belong to.
     pub fn task(&self) -> Result<&str, ReadError> {
         let related = self.meta.as_ref().and_then(|meta| meta.related_task.as_ref()).map(|task| task.task_id.as_str());
         match (self.task_id.as_deref(), related) {
@@ -464,7 +466,7 @@ impl TaskInputResponseParams {
     }
 }
 
-/// Says how a task stands now.
+/// Says what status a task has now.
 ///
 /// ```
 /// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus, TaskStatusParams};
@@ -482,7 +484,7 @@ impl TaskInputResponseParams {
 #[wire(name = "TaskStatusNotificationParams", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct TaskStatusParams {
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.

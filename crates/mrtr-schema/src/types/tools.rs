@@ -39,13 +39,13 @@ pub struct Tool {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What it does: for the model.
+    /// A description of what it does: for the model.
     pub description: Option<String>,
     /// The arguments it takes.
     pub input_schema: InputSchema,
     /// The structured content it returns.
     pub output_schema: Option<OutputSchema>,
-    /// Whether it runs as a task.
+    /// Says whether the tool runs as a task.
     #[wire(when = Feature::CoreTasks)]
     pub execution: Option<ToolExecution>,
     /// Hints on how it behaves, not to be trusted.
@@ -77,13 +77,13 @@ pub struct Tool {
 pub struct ToolAnnotations {
     /// A name for people.
     pub title: Option<String>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only_hint: Option<bool>,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive_hint: Option<bool>,
-    /// Calling it again with the same arguments changes nothing further.
+    /// A second call with the same arguments changes nothing further.
     pub idempotent_hint: Option<bool>,
-    /// It reaches out to the world.
+    /// The tool reaches out to the world.
     pub open_world_hint: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -109,7 +109,7 @@ impl InputSchema {
         Self::from_object(JsonObject::parse(text)?)
     }
 
-    /// A schema, which must be one of objects.
+    /// Takes a schema, which must be one of objects.
     pub fn from_object(schema: JsonObject) -> Result<Self, ReadError> {
         check_dialect(&schema)?;
         RawMembers::of(schema.as_raw())?.constant("type", "object")?;
@@ -142,7 +142,7 @@ impl OutputSchema {
         Self::from_object(JsonObject::parse(text)?)
     }
 
-    /// A schema of any value.
+    /// Takes a schema of any value.
     pub fn from_object(schema: JsonObject) -> Result<Self, ReadError> {
         check_dialect(&schema)?;
         Ok(Self(schema))
@@ -154,7 +154,7 @@ impl OutputSchema {
     }
 }
 
-/// `$schema`, where there is one, is text.
+/// Checks that `$schema`, where there is one, is text.
 fn check_dialect(schema: &JsonObject) -> Result<(), ReadError> {
     match RawMembers::of(schema.as_raw())?.get("$schema") {
         Some(dialect) => crate::json::text(dialect).map(drop).map_err(|error| error.in_member("$schema")),
@@ -195,7 +195,7 @@ impl Wire for InputSchema {
 }
 
 impl OutputSchema {
-    /// Older revisions have structured content only as objects, and so has its schema.
+    /// Checks a schema for a revision: older ones have structured content only as objects, and its schema must say so.
     fn check_in(schema: &RawValue, revision: Revision) -> Result<(), ReadError> {
         if revision.has(Feature::AnyStructuredContent) {
             return Ok(());
@@ -257,13 +257,13 @@ pub struct CallToolParams {
     pub name: String,
     /// Its arguments.
     pub arguments: Option<JsonObject>,
-    /// Asks for it to run as a task.
+    /// Asks for the call to run as a task.
     #[wire(when = Feature::CoreTasks)]
     pub task: Option<TaskMetadata>,
     /// Answers to what the server asked.
     #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
@@ -276,7 +276,7 @@ pub struct CallToolParams {
 
 required_params!(CallToolParams);
 
-/// What a tool returned.
+/// The result of a tool.
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, ContentBlock};
@@ -295,11 +295,11 @@ pub struct CallToolResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What the tool returned: for the model.
+    /// The content that the tool returned: for the model.
     pub content: Vec<ContentBlock>,
     /// The result for programs.
     pub structured_content: Option<StructuredContent>,
-    /// Whether the tool failed. The model sees it and may try again.
+    /// True if the tool failed. The model sees it and may try again.
     pub is_error: Option<bool>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -310,7 +310,7 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    /// What the tool returned as text, a line a block: the server's words, as they came. Show them as
+    /// Returns the tool's result as text, a line a block: the server's words, as they came. Show them as
     /// [`Printable`](crate::Printable).
     ///
     /// ```
@@ -347,9 +347,9 @@ pub struct ListToolsResult {
     pub result_type: CompleteType,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

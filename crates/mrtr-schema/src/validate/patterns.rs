@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use weight::weight;
 
-/// How to compile the patterns of a schema, if they are few and short enough.
+/// Returns the options to compile the patterns of a schema with, if they are few and short enough.
 ///
-/// Those that are heavy by their text share the room for what is compiled, so that a single one may be large. The text
-/// tells it only about: for each sixteen patterns there is one share less, whatever they weigh.
+/// The patterns that are heavy by their text share the room for what is compiled, so that a single one may be large.
+/// The weight is only an estimate, so there is at least one share for each sixteen patterns, whatever they weigh.
 pub(super) fn options(schema: &Value) -> Result<PatternOptions<FancyRegex>, String> {
     let mut patterns = HashSet::new();
     collect(schema, &mut patterns);
@@ -32,7 +32,7 @@ pub(super) fn options(schema: &Value) -> Result<PatternOptions<FancyRegex>, Stri
     Ok(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING).size_limit(room).dfa_size_limit(room))
 }
 
-/// What may be a pattern, each once: equal ones are compiled once.
+/// Collects the texts that may be patterns, each once: equal ones are compiled once.
 fn collect<'a>(schema: &'a Value, patterns: &mut HashSet<&'a str>) {
     match schema {
         Value::Object(members) => {
@@ -52,8 +52,8 @@ fn collect<'a>(schema: &'a Value, patterns: &mut HashSet<&'a str>) {
     }
 }
 
-/// At most so many programs are made of a pattern. One is enough, unless it looks around or back: then each such place
-/// has its own, and so has what stands between two of them.
+/// Returns the most programs that are made of a pattern. One is enough, unless the pattern looks around or refers back:
+/// then each such place has its own, and so has the text between two of them.
 fn parts(pattern: &str) -> usize {
     let looks_around = |start: &str| LOOKS.iter().any(|look| start.starts_with(look));
     let refers_back = |start: &str| {
@@ -68,11 +68,11 @@ const LOOKS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 const MOST: usize = 256;
 const LONGEST: usize = 2 << 10;
 const LONGEST_TOGETHER: usize = 16 << 10;
-/// For all that is compiled, in bytes as the compiler of patterns counts them.
+/// The room for all that is compiled, in bytes as the compiler of patterns counts them.
 const ROOM: usize = 16 << 20;
-/// Up to this weight, so little comes of a pattern that it needs no share of the room.
+/// The weight up to which a pattern compiles to so little that it needs no share of the room.
 const LIGHT: usize = 4096;
-/// A pattern may come from the peer: it must not be able to keep us busy.
+/// The most steps back while a pattern is matched. It may come from the peer, who must not be able to keep us busy.
 const MOST_BACKTRACKING: usize = 100_000;
 
 #[cfg(test)]

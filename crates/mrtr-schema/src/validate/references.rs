@@ -13,7 +13,8 @@ pub(super) fn bound(schema: &Value) -> Result<(), String> {
 
 struct Expansion<'a> {
     root: &'a Value,
-    /// By reference. One that is being followed counts as one: the validator does not follow it twice in one place.
+    /// The sizes of references. One that is being followed counts as one: the validator does not follow it twice in one
+    /// place.
     known: HashMap<&'a str, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! How plain values go over the wire: texts, numbers, lists and maps.
+//! Reads and writes plain values: texts, numbers, lists and maps.
 
 use indexmap::IndexMap;
 use schemars::{Schema, json_schema};

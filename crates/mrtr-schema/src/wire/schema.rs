@@ -1,4 +1,4 @@
-//! What the JSON Schema of a type is built with.
+//! Builds the JSON Schema of a type.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// None yet.
+    /// Makes a document without definitions.
     pub fn new(dialect: Dialect) -> Self {
         Self { dialect, schemas: BTreeMap::new() }
     }
 
-    /// What the document describes.
+    /// The dialect that the document describes.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }

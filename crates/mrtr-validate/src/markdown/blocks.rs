@@ -18,17 +18,17 @@ pub(crate) struct Block {
     pub(crate) text: String,
 }
 
-/// What a block says it is written in.
+/// The notation that a block declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// JSON: comments and trailing commas are mistakes.
     Json,
-    /// JSONC, JSON5, or nothing at all: they are allowed.
+    /// JSONC, JSON5, or nothing at all: comments and trailing commas are allowed.
     Relaxed,
 }
 
 impl Notation {
-    /// What the words behind a fence name; `None` if that is not JSON.
+    /// Returns the notation that the words behind a fence name; `None` if that is not JSON.
     fn named(info: &str) -> Option<Self> {
         match info.split_whitespace().next()?.to_lowercase().as_str() {
             "json" => Some(Self::Json),
@@ -63,11 +63,11 @@ pub(crate) fn blocks(document: &str) -> Result<Vec<Block>> {
 
 /// A fenced block of a document.
 struct Fence {
-    /// Those of its fences too, from 0.
+    /// The lines of the block, its fences included, from 0.
     lines: Range<usize>,
-    /// `None` if it does not hold JSON.
+    /// The notation; `None` if the block does not hold JSON.
     notation: Option<Notation>,
-    /// Without the indentation of the list that it stands in.
+    /// The text, without the indentation of the list that it stands in.
     text: String,
 }
 
@@ -93,7 +93,7 @@ fn fences(document: &str) -> Result<Vec<Fence>> {
                     fence.text.push_str(&text);
                 }
             }
-            // In an element, or as indented code: it would not be looked at.
+            // The fence stands in an element, or in indented code, where nothing would judge its JSON.
             Event::Html(text) | Event::Text(text) if opens_json(&text) => {
                 let line = document[..range.start].matches('\n').count() + 1;
                 bail!(
@@ -106,15 +106,15 @@ fn fences(document: &str) -> Result<Vec<Fence>> {
     Ok(fences)
 }
 
-/// Whether a line looks like the fence of a block with JSON.
+/// Returns true if a line looks like the fence of a block with JSON.
 fn opens_json(line: &str) -> bool {
     let line = line.trim_start();
     let info = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
     info.is_some_and(|info| !info.contains('`') && Notation::named(info).is_some())
 }
 
-/// Whether a fenced block ends with a fence. By the rules of Markdown one that does not goes on to the end of what it stands in, which
-/// is hardly what its author meant.
+/// Returns true if a fenced block ends with a fence. By the rules of Markdown, a block without one goes on to the end
+/// of its container, which its author hardly meant.
 fn is_closed(source: &str) -> bool {
     let marker = |line: &str| {
         let line = line.trim_start_matches([' ', '\t', '>']);
@@ -126,12 +126,12 @@ fn is_closed(source: &str) -> bool {
     last.is_some_and(|(closing, at_end, is_bare)| closing == sign && at_end >= length && is_bare)
 }
 
-/// Whether a line of text is the start of an object, and not prose that happens to begin with a brace.
+/// Returns true if a line of text is the start of an object, and not prose that happens to begin with a brace.
 fn begins_object(line: &str) -> bool {
     line.strip_prefix('{').map(str::trim_start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['"', '}', '/']))
 }
 
-/// How many lines an object takes; one that is never closed ends with its paragraph.
+/// Counts the lines of an object; one that is never closed ends with its paragraph.
 fn object_length(lines: &[&str]) -> usize {
     let text = lines.join("\n");
     match relaxed::object_end(&text) {

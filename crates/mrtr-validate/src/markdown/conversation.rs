@@ -1,4 +1,4 @@
-//! The messages that a document has shown so far: the requests that responses answer, and the inputs that were asked for.
+//! The messages that a document has shown so far: requests that wait for responses, and inputs that were asked for.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::recognise::Part;
 
-/// Who sent a request. Each side counts its ids for itself.
+/// The side that sent a request. Each side counts its own ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -20,24 +20,24 @@ pub(crate) struct Asked {
     pub(crate) side: Side,
     pub(crate) id: Value,
     pub(crate) method: String,
-    /// Whether it asked to be run as a task.
+    /// True if the request asked to be run as a task.
     pub(crate) as_task: bool,
 }
 
 #[derive(Default)]
 pub(crate) struct Conversation {
-    /// Oldest first, each with whether it was answered.
+    /// The requests, oldest first, each with true if it was answered.
     requests: Vec<(Asked, bool)>,
 }
 
 impl Conversation {
-    /// A document may hold several conversations, and each counts its ids anew.
+    /// Adds a request. A document may hold several conversations, and each counts its ids anew.
     pub(crate) fn ask(&mut self, asked: Asked) {
         self.requests.retain(|(other, answered)| *answered || other.side != asked.side || other.id != asked.id);
         self.requests.push((asked, false));
     }
 
-    /// The request that a response of this id answers: one with that id that still waits, or else the last one.
+    /// Returns the request that a response of this id answers: one with that id that still waits, or else the last one.
     pub(crate) fn answer(&mut self, id: &Value) -> Option<Asked> {
         let waiting = self.requests.iter().rposition(|(asked, answered)| !answered && asked.id == *id);
         let (asked, answered) = match waiting {
@@ -54,8 +54,8 @@ impl Conversation {
     }
 }
 
-/// Which type the answer under a key has. An answer does not say it itself: an application's may have any members,
-/// and beside those a misspelt one looks right.
+/// The type of the answer under each key. An answer does not name its type: an application's answer may have any
+/// members, and a misspelt one would pass for it.
 #[derive(Default)]
 pub(crate) struct Inputs {
     answers: BTreeMap<String, &'static str>,

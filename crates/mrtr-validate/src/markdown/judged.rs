@@ -1,4 +1,4 @@
-//! Judges one block of a document: what it is, what is wrong with it, on which line, and whether the errata know of it.
+//! Judges one block of a document: names its type, finds its faults and their lines, and compares them with the errata.
 
 use std::fs;
 use std::path::Path;
@@ -13,15 +13,15 @@ use super::relaxed::{Blanked, Kind, Places, Plain, plain};
 use crate::judge::Judge;
 use crate::schema::Fault;
 
-/// What was found about one block.
+/// The verdict on one block.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
-    /// Its number.
+    /// The number of the block.
     pub(crate) block: usize,
     pub(crate) line: usize,
-    /// What it was taken for.
+    /// The type that the block was recognised as.
     pub(crate) type_name: String,
-    /// Types that it should have been held against.
+    /// The types that the block should have been checked against.
     pub(crate) not_defined: Vec<&'static str>,
     pub(crate) findings: Vec<Finding>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Finding {
     pub(crate) line: usize,
     pub(crate) path: String,
     pub(crate) reason: String,
-    /// Why it is known, if it is.
+    /// The reason why the mistake is known, if it is.
     pub(crate) erratum: Option<String>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Finding {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
     Passed,
-    /// Everything that is wrong with it is known.
+    /// All faults of the block are known.
     Erratum,
-    /// It is of a type that we do not have, and otherwise in order.
+    /// The block is of a type that we do not have, and otherwise in order.
     NotDefined,
     Failed,
 }
@@ -91,9 +91,9 @@ impl Judged {
 /// A block's text as JSON.
 struct Text {
     plain: Plain,
-    /// What stood there before comments were blanked.
+    /// The text before comments were blanked.
     written: String,
-    /// Whether the braces around it were added.
+    /// True if we added the braces around the text.
     is_fragment: bool,
 }
 
@@ -124,7 +124,7 @@ impl Text {
         self.written[..blanked.range.start].matches('\n').count()
     }
 
-    /// What a block that says it is JSON may not hold.
+    /// Describes a comment or a trailing comma in a block that says it is JSON.
     fn foreign(&self, blanked: &Blanked, places: &Places<'_>) -> Fault {
         match blanked.kind {
             Kind::Comment => {
@@ -157,9 +157,9 @@ impl Part {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Erratum {
-    /// Of a block: the findings at a path, or those that say something, or both.
+    /// A mistake of a block: the findings at a path, or those that say something, or both.
     Json { block: usize, path: Option<String>, says: Option<String>, reason: String },
-    /// Of the text, quoted word for word; it stands as long as the text does.
+    /// A mistake of the text, quoted word for word; the erratum stands as long as the text does.
     Prose { text: String, reason: String },
 }
 
@@ -171,13 +171,13 @@ pub(crate) struct ProseErratum {
     pub(crate) reason: String,
 }
 
-/// What became of the errata of a document.
+/// The errata of a document, applied to its findings.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
     pub(crate) prose: Vec<ProseErratum>,
-    /// Those that match nothing any more.
+    /// The errata that match nothing any more.
     pub(crate) stale: Vec<String>,
-    /// Those of blocks with a type that is not defined here, so that they cannot be confirmed.
+    /// The errata of blocks with a type that is not defined here, so that they cannot be confirmed.
     pub(crate) unconfirmed: Vec<String>,
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn load_errata(file: Option<&Path>) -> Result<Vec<Erratum>> {
     Ok(errata)
 }
 
-/// Marks the findings that are known, and says what became of each erratum.
+/// Marks the findings that are known, and reports on each erratum.
 pub(crate) fn apply_errata(errata: &[Erratum], document: &str, blocks: &mut [Judged]) -> Applied {
     let mut applied = Applied::default();
     for erratum in errata {
@@ -227,7 +227,7 @@ impl Erratum {
         matches!(self, Self::Json { path: None, says: None, .. })
     }
 
-    /// Marks the findings of a block that this is about.
+    /// Marks the findings of a block that this erratum is about.
     fn mark(&self, reason: &str, block: &mut Judged) -> Match {
         let mut found = if block.not_defined.is_empty() { Match::Nothing } else { Match::Unknown };
         for finding in block.findings.iter_mut().filter(|finding| self.matches(finding)) {

@@ -1,4 +1,4 @@
-//! What a block is: told by its members, and by the messages before it.
+//! Recognises a block by its members, and by the messages before it.
 
 use mrtr_schema::jsonrpc::InterimResponse;
 use mrtr_schema::registry::{MethodTypes, method_types};
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::conversation::{Asked, Conversation, Inputs, Side};
 use crate::schema::Fault;
 
-/// What a block was recognised as.
+/// The types that a block was recognised as, and its other faults.
 pub(crate) struct Recognised {
-    /// What it, or something in it, must be; the first gives the block its name.
+    /// The types that the block, or something in it, must have; the first gives the block its name.
     pub(crate) parts: Vec<Part>,
-    /// What is wrong with it beyond its types.
+    /// The faults of the block beyond its types.
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -45,7 +45,7 @@ impl Recogniser {
         recognised
     }
 
-    /// Members without the braces around them.
+    /// Recognises members without the braces around them.
     pub(crate) fn fragment(&mut self, block: &Value) -> Recognised {
         let mut recognised = Recognised { parts: Vec::new(), faults: Vec::new() };
         for (key, value) in block.as_object().into_iter().flatten() {
@@ -147,13 +147,14 @@ impl Recogniser {
         }
     }
 
-    /// What tasks/result leads to is what the request that became the task would have led to.
+    /// Returns the response type of the request that became the task: `tasks/result` answers with the same type.
     fn task_result_type(&self, asked: &Asked) -> Option<&'static str> {
         let method = self.conversation.task_method().filter(|_| asked.method == "tasks/result")?;
         self.response_type(method)
     }
 
-    /// An interim result is shown by itself to explain it; of any other, the type cannot be told.
+    /// Recognises a response to no request. A document shows an interim result by itself to explain it; of any other,
+    /// the type cannot be told.
     fn response_to_nothing(&self, result: &Value, block: &Value) -> Recognised {
         match (is_interim(result), self.interim_response()) {
             (true, Some(type_name)) => Recognised::of(type_name, block),
@@ -217,7 +218,7 @@ impl Recognised {
     }
 }
 
-/// How older protocols ask.
+/// Recognises a request of the server, as older protocols have them.
 fn server_request(members: &Map<String, Value>, block: &Value) -> Recognised {
     let input: Map<_, _> = members.clone().into_iter().filter(|(key, _)| key == "method" || key == "params").collect();
     let recognised = Recognised::of("JSONRPCRequest", block).and("InputRequest", "$", &input.into());

@@ -1,8 +1,8 @@
-//! JSON with comments and trailing commas, made plain without moving anything, and the line of each of its members.
+//! Makes JSON with comments and trailing commas plain without moving anything, and finds the line of each member.
 //!
-//! Both are blanked where they stand, so that every line stays where it is and the project's own parser reads the
-//! rest. A parser of a relaxed dialect would give a tree of its own, and the parser that is under test would never
-//! see the text.
+//! Comments and trailing commas become blanks, so that every line stays in place and the project's own parser reads the
+//! rest. A parser of a relaxed dialect would make a tree of its own, and the parser under test would never see the
+//! text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use mrtr_schema::error::JsonPath;
 use serde_json::value::RawValue;
 
-/// A text in which comments and trailing commas are blank, and what was blanked.
+/// A text in which comments and trailing commas are blank, with a list of these.
 pub(crate) struct Plain {
     pub(crate) text: String,
     pub(crate) blanked: Vec<Blanked>,
@@ -39,7 +39,7 @@ pub(crate) fn plain(text: &str) -> Plain {
     Plain { text: plain, blanked }
 }
 
-/// Where the object ends that a text begins with, if it does.
+/// Returns the end of the object that a text begins with, if it begins with one.
 pub(crate) fn object_end(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (token, range) in (Tokens { text, at: 0 }) {
@@ -106,7 +106,7 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// A string that is not closed ends with its line, so that one lost quote does not swallow the document.
+/// Measures a string. One that is not closed ends with its line, so that one lost quote does not swallow the document.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, sign) in text.char_indices().skip(1) {
@@ -128,7 +128,7 @@ pub(crate) struct Places<'a> {
 struct Place {
     /// The line of its key, or of itself where it has none; the first line is 0.
     line: usize,
-    /// Where it ends in the text.
+    /// The end of the value in the text.
     end: usize,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Places<'a> {
         Ok(places)
     }
 
-    /// The line of a path, or of the nearest thing around it that is there.
+    /// Returns the line of a path, or of the nearest value around it that is there.
     pub(crate) fn line(&self, path: &str) -> usize {
         let around = |candidate: &str| {
             path.strip_prefix(candidate).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -148,7 +148,7 @@ impl<'a> Places<'a> {
         nearest.map_or(0, |(_, place)| place.line)
     }
 
-    /// The path of the value that stands before an offset, such as that of a comma.
+    /// Returns the path of the value that stands before an offset, such as that of a comma.
     pub(crate) fn path_before(&self, offset: usize) -> Option<&str> {
         let before = self.places.iter().filter(|(_, place)| place.end <= offset);
         let nearest = before.max_by_key(|(path, place)| (place.end, std::cmp::Reverse(path.len())));
@@ -170,7 +170,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// A value may stand on another line than its key, and a reader looks for the key.
+    /// Returns the line of the key before a value. The value may stand on another line, and a reader looks for the key.
     fn key_line(&self, start: usize) -> usize {
         let before = &self.text[..start];
         let up_to_key = before.trim_end().strip_suffix(':').map_or(before, str::trim_end);

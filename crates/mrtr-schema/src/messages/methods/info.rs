@@ -1,10 +1,10 @@
-//! What is known of a method, whatever it is called with.
+//! Facts about a method that do not depend on its parameters.
 
 use super::requests::row;
 use crate::revision::{Feature, Revision};
 
-/// What is known of a method: what it is about, and what may be done with it. Servers, clients and transports read it
-/// here.
+/// Facts about a method: the member that names its subject, and what peers may do with it. Servers, clients and
+/// transports read them here.
 ///
 /// ```
 /// use mrtr_schema::{MethodInfo, Revision};
@@ -18,22 +18,22 @@ use crate::revision::{Feature, Revision};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodInfo {
-    /// Its name, as the table spells it. A method that is not in the table has none, so that what a peer wrote never
-    /// becomes a label.
+    /// The name of the method, as the table spells it. A method that is not in the table has none, so that a peer's
+    /// text never becomes a label.
     pub name: Option<&'static str>,
-    /// The member of its parameters that names the tool, prompt, resource or task that it is about.
+    /// The member of the parameters that names the subject: a tool, prompt, resource or task.
     pub named_by: Option<&'static str>,
-    /// Whether calling it twice is calling it once, so that a client may send it again when no response came. A method
-    /// that runs an application's handler is none of these, even if it is called `read` or `get`.
+    /// True if calling it twice is calling it once: a client may send the request again when no response came. A method
+    /// that runs an application's handler is never marked so, even if it is called `read` or `get`.
     pub only_reads: bool,
-    /// Whether the flow of a handler answers it.
+    /// True if the flow of a handler answers it.
     pub runs_flow: bool,
     pub(super) may_ask: MayAsk,
     /// The set of revisions that have it.
     pub(super) revisions: u8,
 }
 
-/// Whether a server may ask while it answers, in revisions that have the method (SV-1).
+/// The revisions in which a server may ask while it answers, of those that have the method (SV-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MayAsk {
     Never,
@@ -42,8 +42,8 @@ pub(super) enum MayAsk {
 }
 
 impl MethodInfo {
-    /// What is known of the method of this name. Of one that the protocol does not have, an extension's for example,
-    /// only what the name itself says.
+    /// Returns the facts about the method of this name. For a method that the protocol does not have, such as an
+    /// extension's, these are only the facts that the name itself tells.
     ///
     /// ```
     /// use mrtr_schema::{MethodInfo, Revision};
@@ -64,7 +64,7 @@ impl MethodInfo {
         })
     }
 
-    /// A method of which nothing is known but where it exists: in revisions with any of these features, `None` being in
+    /// Makes a method of which only the revisions are known: those with any of these features, where `None` stands for
     /// all of them.
     pub(super) const fn plain(name: &'static str, when: &[Option<Feature>]) -> Self {
         let (mut revisions, mut at) = (0, 0);
@@ -85,7 +85,7 @@ impl MethodInfo {
         }
     }
 
-    /// Whether a revision has it.
+    /// Returns true if a revision has the method.
     ///
     /// ```
     /// use mrtr_schema::{MethodInfo, Revision};
@@ -98,7 +98,8 @@ impl MethodInfo {
         self.revisions & revision.bit() != 0
     }
 
-    /// Whether a server may ask on it there: by an interim result (SV-1), or in a session by requests of its own.
+    /// Returns true if a server may ask on the method there: by an interim result (SV-1), or in a session by requests
+    /// of its own.
     ///
     /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
     #[inline]
@@ -113,7 +114,7 @@ impl MethodInfo {
 }
 
 impl Revision {
-    /// Whether a server may ask on this method (SV-1): what [`MethodInfo::may_ask_in`] says.
+    /// Returns true if a server may ask on this method (SV-1): see [`MethodInfo::may_ask_in`].
     ///
     /// ```
     /// use mrtr_schema::Revision;

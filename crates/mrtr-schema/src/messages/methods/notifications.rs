@@ -8,7 +8,7 @@ use crate::types::resources::ResourceUpdatedParams;
 use crate::types::subscriptions::SubscriptionsAcknowledgedParams;
 use crate::types::tasks::{TaskStatusParams, extension};
 
-/// One line a notification: its marker type, its name, and what is said.
+/// Declares one notification per line: its marker type, its name, and its parameters.
 macro_rules! notifications {
     ($(
         $(#[$doc:meta])*
@@ -70,13 +70,13 @@ notifications! {
     /// Says that the client's roots have changed.
     RootsListChanged "notifications/roots/list_changed" when RootsListChanged,
         "RootsListChangedNotification" (Optional<NotificationParams>);
-    /// Says that what a person did at a URL is done.
+    /// Says that the interaction of a person at a URL is complete.
     ElicitationComplete "notifications/elicitation/complete" when ElicitationId,
         "ElicitationCompleteNotification" (ElicitationCompleteParams);
-    /// Says how a task stands now.
+    /// Says what status a task has now.
     TaskStatusChanged "notifications/tasks/status" when CoreTasks,
         "TaskStatusNotification" (TaskStatusParams);
-    /// Says how a task stands now, with all that belongs to it.
+    /// Says what status a task has now, with the members of that status: a result, an error, or open inputs.
     TaskChanged "notifications/tasks" when TasksExtension,
         "TaskStatusNotification" (extension::TaskNotificationParams);
 }

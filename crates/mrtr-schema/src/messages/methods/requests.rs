@@ -20,8 +20,8 @@ use crate::types::subscriptions::{ListenParams, ListenResult};
 use crate::types::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, extension};
 use crate::types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 
-/// One row a method: its name, the facts in which it differs from a plain one, and its types. A method that revisions
-/// answer with different types has a marker for each; a marker `in` a module is declared there.
+/// Declares one method per row: its name, the facts in which it differs from a plain one, and its types. A method that
+/// revisions answer with different types has a marker for each; a marker `in` a module is declared there.
 macro_rules! methods {
     ($(
         $method:literal { $($fact:ident: $value:expr),* } [$(
@@ -167,7 +167,7 @@ methods! {
             "ListRootsRequest" (Optional<RequestParams>) => "ListRootsResultResponse" (ListRootsResult);
     ]
     "tasks/get" { named_by: Some("taskId"), only_reads: true } [
-        /// Asks where a task stands.
+        /// Asks for the status of a task.
         GetTask when CoreTasks: "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (tasks::GetTaskResult);
         GetTask in extension when TasksExtension:
             "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (extension::GetTaskResult);
@@ -178,7 +178,7 @@ methods! {
             "GetTaskPayloadRequest" (TaskParams) => "GetTaskPayloadResultResponse" (MethodResult<TaskPayload>);
     ]
     "tasks/input_response" { named_by: Some("taskId") } [
-        /// Answers what a task asked.
+        /// Answers the questions of a task.
         TaskInputResponse when CoreTasks:
             "TaskInputResponseRequest" (TaskInputResponseParams) => "TaskInputResponseResultResponse" (AnyResult);
     ]

@@ -63,7 +63,7 @@ impl PrimitiveSchema {
         for_each_kind!(self, schema => schema.title.as_deref())
     }
 
-    /// What to put in.
+    /// Returns the description that tells a person what to put in.
     pub fn description(&self) -> Option<&str> {
         for_each_kind!(self, schema => schema.description.as_deref())
     }
@@ -92,7 +92,7 @@ impl PrimitiveSchema {
 impl Wire for PrimitiveSchema {
     const NAME: Option<&'static str> = Some("PrimitiveSchemaDefinition");
 
-    /// `type` tells the kinds apart, and among strings and arrays the keyword that lists the options.
+    /// Tells the kinds apart by `type`, and among strings and arrays by the keyword that lists the options.
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let members = RawMembers::of(value)?;
         let kind = members.tag("type")?;
@@ -191,15 +191,15 @@ fn lists_titles(field: &RawMembers<'_>) -> bool {
 pub struct StringSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to put in.
+    /// Tells a person what to put in.
     pub description: Option<String>,
     /// The fewest characters.
     pub min_length: Option<u64>,
     /// The most characters.
     pub max_length: Option<u64>,
-    /// What the text must look like.
+    /// The format that the text must have.
     pub format: Option<StringFormat>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
@@ -207,7 +207,7 @@ pub struct StringSchema {
     pub extra: Members,
 }
 
-/// What the text of a field must look like.
+/// The format of a field's text.
 ///
 /// ```
 /// use mrtr_schema::elicitation::{StringFormat, StringSchema};
@@ -249,13 +249,13 @@ pub struct NumberSchema {
     pub kind: NumberKind,
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to put in.
+    /// Tells a person what to put in.
     pub description: Option<String>,
     /// The least value.
     pub minimum: Option<Number>,
     /// The greatest value.
     pub maximum: Option<Number>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<Number>,
     /// Members that this type does not name.
@@ -297,9 +297,9 @@ pub enum NumberKind {
 pub struct BooleanSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What yes means.
+    /// Tells a person what yes means.
     pub description: Option<String>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     pub default: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -321,12 +321,12 @@ pub struct BooleanSchema {
 pub struct UntitledSingleSelectEnumSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to choose.
+    /// Tells a person what to choose.
     pub description: Option<String>,
     /// The values.
     #[wire(rename = "enum")]
     pub values: Vec<String>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
@@ -349,12 +349,12 @@ pub struct UntitledSingleSelectEnumSchema {
 pub struct TitledSingleSelectEnumSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to choose.
+    /// Tells a person what to choose.
     pub description: Option<String>,
     /// The values and their titles.
     #[wire(rename = "oneOf")]
     pub options: Vec<EnumOption>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
@@ -362,7 +362,7 @@ pub struct TitledSingleSelectEnumSchema {
     pub extra: Members,
 }
 
-/// A value to choose, and how to call it.
+/// A value to choose, and its title.
 ///
 /// ```
 /// use mrtr_schema::elicitation::EnumOption;
@@ -377,7 +377,7 @@ pub struct EnumOption {
     /// The value.
     #[wire(rename = "const")]
     pub value: String,
-    /// What people read.
+    /// The text that people read.
     pub title: String,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -411,7 +411,7 @@ impl EnumOption {
 pub struct UntitledMultiSelectEnumSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to choose.
+    /// Tells a person what to choose.
     pub description: Option<String>,
     /// The fewest that may be chosen.
     pub min_items: Option<u64>,
@@ -419,7 +419,7 @@ pub struct UntitledMultiSelectEnumSchema {
     pub max_items: Option<u64>,
     /// The values.
     pub items: UntitledOptions,
-    /// What the field holds at first.
+    /// The values that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<Vec<String>>,
     /// Members that this type does not name.
@@ -464,7 +464,7 @@ pub struct UntitledOptions {
 pub struct TitledMultiSelectEnumSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to choose.
+    /// Tells a person what to choose.
     pub description: Option<String>,
     /// The fewest that may be chosen.
     pub min_items: Option<u64>,
@@ -472,7 +472,7 @@ pub struct TitledMultiSelectEnumSchema {
     pub max_items: Option<u64>,
     /// The values and their titles.
     pub items: TitledOptions,
-    /// What the field holds at first.
+    /// The values that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<Vec<String>>,
     /// Members that this type does not name.
@@ -519,14 +519,14 @@ pub struct TitledOptions {
 pub struct LegacyTitledEnumSchema {
     /// The field's name for people.
     pub title: Option<String>,
-    /// What to choose.
+    /// Tells a person what to choose.
     pub description: Option<String>,
     /// The values.
     #[wire(rename = "enum")]
     pub values: Vec<String>,
     /// Their titles, in the same order.
     pub enum_names: Option<Vec<String>>,
-    /// What the field holds at first.
+    /// The value that the field holds at first.
     #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.

@@ -1,4 +1,4 @@
-//! One field of a form, as a program that shows it sees it: one view over all kinds.
+//! One field of a form, for a program that shows it: one view over all kinds.
 
 mod constraints;
 #[cfg(feature = "validate")]
@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::printable::Printable;
 use crate::types::elicitation::{NumberKind, PrimitiveSchema};
 
-/// One field of a form: what to show for it, and what a person may enter.
+/// One field of a form: the texts to show for it, and the values that a person may enter.
 ///
 /// ```
 /// use mrtr_schema::Form;
@@ -44,13 +44,13 @@ use crate::types::elicitation::{NumberKind, PrimitiveSchema};
 pub struct Field<'a> {
     /// Its name in the answer.
     pub name: &'a str,
-    /// What it holds, as the form says it: its texts are the server's, as they came.
+    /// The schema of the field, as the form says it: its texts are the server's, as they came.
     pub schema: &'a PrimitiveSchema,
-    /// Whether it must be filled in.
+    /// True if the field must be filled in.
     pub is_required: bool,
 }
 
-/// What a person does with a field.
+/// The kind of a field: tells what a person does with it.
 ///
 /// ```
 /// use mrtr_schema::Form;
@@ -69,32 +69,32 @@ pub struct Field<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a program that shows forms must show each of them")]
 pub enum FieldKind {
-    /// Enters text.
+    /// The person enters text.
     Text,
-    /// Enters a number.
+    /// The person enters a number.
     Number,
-    /// Enters a whole number.
+    /// The person enters a whole number.
     Integer,
-    /// Says yes or no.
+    /// The person says yes or no.
     Boolean,
-    /// Chooses one of the options.
+    /// The person chooses one of the options.
     Select,
-    /// Chooses some of the options.
+    /// The person chooses some of the options.
     MultiSelect,
 }
 
 impl<'a> Field<'a> {
-    /// Its name for people, as it may be shown: see [`Printable::line`]. As it came, it is in the schema.
+    /// Returns the name for people, as it may be shown: see [`Printable::line`]. The schema has it as it came.
     pub fn title(&self) -> Cow<'a, str> {
         Printable::line(self.schema.title().unwrap_or(self.name)).into_text()
     }
 
-    /// What to enter, as it may be shown: see [`Printable::text`].
+    /// Returns the description that tells a person what to enter, as it may be shown: see [`Printable::text`].
     pub fn description(&self) -> Option<Cow<'a, str>> {
         self.schema.description().map(|text| Printable::text(text).into_text())
     }
 
-    /// What a person does with it.
+    /// Returns the kind of the field: tells what a person does with it.
     pub fn kind(&self) -> FieldKind {
         match self.schema {
             PrimitiveSchema::String(_) => FieldKind::Text,
@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What it holds at first. Nothing says that this fits the field.
+    /// Returns the value that the field holds at first. Nothing says that this fits the field.
     pub fn default(&self) -> Option<Json> {
         match self.schema {
             PrimitiveSchema::String(schema) => schema.default.as_deref().map(text),
@@ -124,8 +124,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What it holds at first, as a person would enter it and as it may be shown. `parse` reads it back as the default,
-    /// unless that does not fit the field, or had to be cut or escaped to be shown.
+    /// Returns the value that the field holds at first, as a person would enter it and as it may be shown. `parse`
+    /// reads it back as the default, unless that does not fit the field, or had to be cut or escaped to be shown.
     pub fn default_text(&self) -> Option<String> {
         let entered = match self.schema {
             PrimitiveSchema::String(schema) => schema.default.clone(),

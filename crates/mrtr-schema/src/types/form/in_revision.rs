@@ -1,4 +1,4 @@
-//! Forms in older revisions: what has another spelling there, what is left out, and what cannot be said.
+//! Forms in older revisions: some parts have another spelling there, some are left out, and some cannot be said.
 
 use super::{Fields, Form};
 use crate::error::NotInRevision;
@@ -6,8 +6,8 @@ use crate::revision::{Feature, Revision};
 use crate::types::elicitation::{LegacyTitledEnumSchema, PrimitiveSchema, TitledSingleSelectEnumSchema};
 
 impl Form {
-    /// The form as a revision can say it: titles of options are spelt as it spells them, and a default that it does not
-    /// have is left out. A field that it does not have is an error, which names the field.
+    /// Returns the form as a revision can say it: titles of options are spelt as the revision spells them, and a
+    /// default that it does not have is left out. Fails for a field that the revision does not have, and names it.
     ///
     /// Answers are still checked against this form: both take the same ones.
     ///
@@ -37,13 +37,13 @@ impl Form {
         Ok(if fields == self.0.fields { self.clone() } else { Self::from_fields(fields) })
     }
 
-    /// Whether a revision can say every form, as it is.
+    /// Returns true if a revision can say every form, as it is.
     pub(super) fn is_said_as_it_is(revision: Revision) -> bool {
         [Feature::TitledSelects, Feature::MultiSelects, Feature::FormDefaults].into_iter().all(|it| revision.has(it))
     }
 }
 
-/// The field as a revision can say it, if it can.
+/// Returns the field as a revision can say it, if it can.
 fn in_revision(field: &PrimitiveSchema, revision: Revision) -> Option<PrimitiveSchema> {
     let mut said = match field {
         PrimitiveSchema::UntitledMultiSelect(_) | PrimitiveSchema::TitledMultiSelect(_)
@@ -75,7 +75,7 @@ fn with_names_beside(select: &TitledSingleSelectEnumSchema) -> LegacyTitledEnumS
     }
 }
 
-/// Every revision with forms lets yes or no have a default.
+/// Removes the default, except of yes or no: every revision with forms has that one.
 fn forget_default(field: &mut PrimitiveSchema) {
     match field {
         PrimitiveSchema::Boolean(_) => {}

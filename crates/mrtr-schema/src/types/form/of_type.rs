@@ -1,4 +1,4 @@
-//! From a Rust type to a form: what schemars makes of it, flattened, or the field that a form cannot hold.
+//! Makes a form of a Rust type: flattens what schemars makes of it, or names the field that a form cannot hold.
 
 use std::any::{TypeId, type_name};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::types::elicitation::PrimitiveSchema;
 use crate::wire::Wire;
 
 impl Form {
-    /// The form that asks for a `T`, built once per type.
+    /// Returns the form that asks for a `T`, built once per type.
     ///
     /// Enums become selects, `Option` becomes not-required, doc comments become descriptions; serde and schemars
     /// attributes are honoured. A variant marked `#[serde(other)]` is an option like any other: leave it out of forms.
@@ -76,7 +76,7 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
     Ok(Form::from_fields(Fields { schema_dialect: None, properties, required, extra: Members::default() }))
 }
 
-/// The one field that a schema describes, or why there is none.
+/// Makes the one field that a schema describes, or says why there is none.
 fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     let Value::Object(schema) = schema else { return Err("any value at all would do for it".to_owned()) };
     let mut schema = without_null(schema);
@@ -103,7 +103,7 @@ fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     Ok(field)
 }
 
-/// What is left of `Option<T>` once "not required" says it.
+/// Removes `null` from the schema of an `Option<T>`: the form says "not required" instead.
 fn without_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
@@ -131,7 +131,7 @@ fn without_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// A Rust enum: a list of values, or of constants where a variant says more about itself.
+/// Makes a select of a Rust enum: a list of values, or of constants where a variant says more about itself.
 fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
     if let Some(value) = schema.remove("const") {
         schema.insert("enum".to_owned(), json!([value]));
@@ -160,7 +160,7 @@ fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// The elements of a list: a select of several, which is the only list that a form has.
+/// Makes a multi-select of a list's elements: forms have no other list.
 fn items_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
     let Some(Value::Object(mut items)) = schema.remove("items") else {
         return Err("it is a list of anything, and a form has lists of options only".to_owned());
@@ -176,7 +176,7 @@ fn items_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// `format: int32` and the like are not for forms; what they mean is a range.
+/// Replaces `format: int32` and the like, which are not for forms, by the range that they mean.
 fn bounds_of_machine_type(schema: &mut Map<String, Value>) {
     let is_number = matches!(schema.get("type").and_then(Value::as_str), Some("integer" | "number"));
     let Some(Value::String(format)) = is_number.then(|| schema.remove("format")).flatten() else { return };

@@ -1,4 +1,4 @@
-//! Answers that plainly fit their form: most do, and it can be seen without a JSON Schema being compiled or run.
+//! Recognises answers that plainly fit their form, as most do, without compiling or running a JSON Schema.
 
 use serde_json::value::RawValue;
 
@@ -7,7 +7,7 @@ use crate::json::{JsonObject, PlainScanner};
 use crate::types::elicitation::PrimitiveSchema;
 
 impl Form {
-    /// What an `ElicitResult` that accepts fills in, if it fits for sure and nothing stands in it that is to be left
+    /// Returns the content of an `ElicitResult` that accepts, if it fits for sure and holds nothing that must be left
     /// out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
     ///
     /// ```
@@ -22,7 +22,7 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn plain_answer<'a>(&self, response: &'a RawValue) -> Option<&'a RawValue> {
-        // Without escapes, which may stand for half a character.
+        // The scanner takes no escapes, which may stand for half a character.
         let mut scanner = PlainScanner::new(response.get())?;
         let (mut accepts, mut content) = (false, None);
         let fills =
@@ -41,7 +41,7 @@ impl Form {
         content.filter(|content| accepts && content.get().len() <= LONGEST)
     }
 
-    /// Whether an answer fits for sure. A no says nothing: the caller looks closer.
+    /// Returns true if an answer fits for sure. A no says nothing: the caller looks closer.
     pub(super) fn plainly_fits(&self, content: &JsonObject) -> bool {
         let scanner = PlainScanner::new(content.as_str()).filter(|_| content.as_str().len() <= LONGEST);
         let fills =
@@ -67,8 +67,8 @@ impl Form {
     }
 }
 
-/// Whether a value without escapes fills a field for sure: fields with bounds and formats, and unusual spellings, are
-/// looked at closer.
+/// Returns true if a value without escapes fills a field for sure. Fields with bounds and formats, and unusual
+/// spellings, need a closer look.
 fn plainly_fills(field: &PrimitiveSchema, json: &str) -> bool {
     match field {
         PrimitiveSchema::Boolean(_) => matches!(json, "true" | "false"),
@@ -79,7 +79,7 @@ fn plainly_fills(field: &PrimitiveSchema, json: &str) -> bool {
                 && schema.format.is_none()
         }
         PrimitiveSchema::Number(schema) => {
-            // A plain number is none below zero, which is where unsigned integers begin.
+            // A plain number is never below zero, which is where unsigned integers begin.
             let least = schema.minimum.as_ref().is_none_or(|least| least.as_i64() == Some(0));
             is_plain_number(json) && least && schema.maximum.is_none()
         }

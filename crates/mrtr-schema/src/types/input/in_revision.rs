@@ -1,4 +1,4 @@
-//! Whether an input can be asked for in a revision at all.
+//! Tells whether a revision can ask for an input at all.
 
 use super::InputRequest;
 use crate::error::NotInRevision;
@@ -7,7 +7,7 @@ use crate::types::elicitation::ElicitParams;
 use crate::types::sampling::{CreateMessageParams, SamplingContent};
 
 impl InputRequest {
-    /// Whether a revision can ask this; what its client declared is another matter.
+    /// Checks that a revision can ask this; what its client declared is another matter.
     ///
     /// ```
     /// use mrtr_schema::{InputRequest, NotInRevision, Revision};

@@ -31,7 +31,7 @@ use crate::wire::{Part, Wire, WireObject, serde_at_published_revision, write_obj
 /// ```
 pub const NAME: &str = "io.modelcontextprotocol/tasks";
 
-/// Asks for a task, with all that belongs to where it stands.
+/// Asks for a task with the members of its status: a result, an error, or the inputs that it waits for.
 ///
 /// ```
 /// use mrtr_schema::methods::RequestMethod;
@@ -67,7 +67,7 @@ pub enum UpdateTask {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum CancelTask {}
 
-/// What is known of a task, wherever it stands.
+/// The facts about a task, whatever its status.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -84,19 +84,19 @@ pub enum CancelTask {}
 pub struct TaskFacts {
     /// Its id.
     pub task_id: String,
-    /// One sentence about where it stands.
+    /// One sentence about the status.
     pub status_message: Option<String>,
-    /// When it was created, in ISO 8601.
+    /// The time at which it was created, in ISO 8601.
     pub created_at: String,
-    /// When it last changed, in ISO 8601.
+    /// The time of its last change, in ISO 8601.
     pub last_updated_at: String,
-    /// For how many milliseconds after its creation it is kept.
+    /// The milliseconds after its creation for which the task is kept.
     pub ttl_ms: Lifetime,
-    /// How many milliseconds to wait between two looks at it.
+    /// The milliseconds to wait between two looks at it.
     pub poll_interval_ms: Option<u64>,
 }
 
-/// A task, without what belongs to where it stands.
+/// A task by its facts alone, without the members of its status.
 ///
 /// ```
 /// use mrtr_schema::tasks::extension::{Task, TaskFacts};
@@ -111,9 +111,9 @@ pub struct TaskFacts {
 #[wire(name = "Task", when = Feature::TasksExtension)]
 #[non_exhaustive]
 pub struct Task {
-    /// Where it stands.
+    /// The status.
     pub status: TaskStatus,
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -121,7 +121,7 @@ pub struct Task {
     pub extra: Members,
 }
 
-/// A task with all that belongs to where it stands.
+/// A task with the members of its status: a result, an error, or the inputs that it waits for.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -136,25 +136,25 @@ pub struct Task {
 #[wire(name = "DetailedTask", tag = "status", when = Feature::TasksExtension)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum DetailedTask {
-    /// It goes on.
+    /// The task goes on.
     #[wire(value = "working")]
     Working(WorkingTask),
-    /// It waits for input.
+    /// The task waits for input.
     #[wire(value = "input_required")]
     InputRequired(InputRequiredTask),
-    /// It has a result.
+    /// The task has a result.
     #[wire(value = "completed")]
     Completed(CompletedTask),
-    /// It has none, and never will.
+    /// The task has no result, and never will.
     #[wire(value = "failed")]
     Failed(FailedTask),
-    /// The caller or the server cancelled it.
+    /// The caller or the server cancelled the task.
     #[wire(value = "cancelled")]
     Cancelled(CancelledTask),
 }
 
 impl DetailedTask {
-    /// What is known of it.
+    /// Returns the facts about the task.
     pub fn facts(&self) -> &TaskFacts {
         match self {
             Self::Working(task) => &task.facts,
@@ -165,7 +165,7 @@ impl DetailedTask {
         }
     }
 
-    /// Where it stands.
+    /// Returns the status.
     ///
     /// ```
     /// use mrtr_schema::tasks::Lifetime;
@@ -213,7 +213,7 @@ impl DetailedTask {
 #[wire(name = "WorkingTask", when = Feature::TasksExtension, tag(status = "working"))]
 #[non_exhaustive]
 pub struct WorkingTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -240,10 +240,10 @@ pub struct WorkingTask {
 #[wire(name = "InputRequiredTask", when = Feature::TasksExtension, tag(status = "input_required"))]
 #[non_exhaustive]
 pub struct InputRequiredTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
-    /// What it asks for. A key is never used again over a task's life (TK-7).
+    /// The inputs that the task asks for. A key is never used again over a task's life (TK-7).
     pub input_requests: InputRequests,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -269,10 +269,10 @@ pub struct InputRequiredTask {
 #[wire(name = "CompletedTask", when = Feature::TasksExtension, tag(status = "completed"))]
 #[non_exhaustive]
 pub struct CompletedTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
-    /// What the request would have returned, failures of a tool included (TK-11).
+    /// The result that the request would have had, failures of a tool included (TK-11).
     pub result: JsonObject,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -296,7 +296,7 @@ pub struct CompletedTask {
 #[wire(name = "FailedTask", when = Feature::TasksExtension, tag(status = "failed"))]
 #[non_exhaustive]
 pub struct FailedTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// The error that the request would have ended in (TK-11).
@@ -320,7 +320,7 @@ pub struct FailedTask {
 #[wire(name = "CancelledTask", when = Feature::TasksExtension, tag(status = "cancelled"))]
 #[non_exhaustive]
 pub struct CancelledTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -365,9 +365,9 @@ pub enum TaskType {
 pub struct CreateTaskResult {
     /// Says that it is a task. Never left out: absent would mean complete.
     pub result_type: TaskType,
-    /// Where the task stands.
+    /// The status.
     pub status: TaskStatus,
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Metadata.
@@ -378,7 +378,7 @@ pub struct CreateTaskResult {
     pub extra: Members,
 }
 
-/// A task with all that belongs to where it stands, as the result of `tasks/get`.
+/// A task with the members of its status, as the result of `tasks/get`.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -392,7 +392,7 @@ pub struct CreateTaskResult {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct GetTaskResult {
-    /// The task. What the result has beyond it is kept there.
+    /// The task. It also keeps the other members of the result.
     pub task: DetailedTask,
     /// Metadata.
     pub meta: Option<ResultMeta>,
@@ -410,7 +410,7 @@ struct ResultMembers {
     meta: Option<ResultMeta>,
 }
 
-/// Says how a task stands now: what `tasks/get` would say.
+/// Says what status a task has now: the task is the one that `tasks/get` would return.
 ///
 /// ```
 /// use mrtr_schema::meta::NotificationMeta;
@@ -427,7 +427,7 @@ struct ResultMembers {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskNotificationParams {
-    /// The task. What the notification has beyond it is kept there.
+    /// The task. It also keeps the other members of the notification.
     pub task: DetailedTask,
     /// Metadata, with the subscription.
     pub meta: Option<NotificationMeta>,
@@ -442,7 +442,7 @@ struct NotificationMembers {
     meta: Option<NotificationMeta>,
 }
 
-/// An object that is a task and something else besides.
+/// Defines an object that is a task and something else besides.
 macro_rules! task_with {
     ($object:ident, $name:literal, $more:ident, $members:ident => $build:expr) => {
         impl Wire for $object {

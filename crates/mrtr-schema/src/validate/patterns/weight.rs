@@ -1,6 +1,6 @@
-//! About how much a pattern is compiled to, told from its text: what stands in it, times how often it is repeated.
+//! Estimates, from the text of a pattern, how large it is once compiled: each part counts as often as it is repeated.
 
-/// In units of one plain character.
+/// Returns the estimate, in units of one plain character.
 pub(super) fn weight(pattern: &str) -> usize {
     let mut groups = vec![Group::default()];
     let mut rest = pattern;
@@ -36,11 +36,11 @@ pub(super) fn weight(pattern: &str) -> usize {
     groups.iter().fold(0, |weight, group| weight.saturating_add(group.weight()))
 }
 
-/// What stands between two parentheses.
+/// The weight of what stands between two parentheses.
 #[derive(Default)]
 struct Group {
     before: usize,
-    /// What a count that follows would repeat.
+    /// The weight that a count that follows would repeat.
     last: usize,
 }
 
@@ -59,7 +59,7 @@ impl Group {
     }
 }
 
-/// A parenthesis too many is not ours to refuse.
+/// Returns the innermost group. A parenthesis too many is not ours to refuse.
 fn innermost(groups: &mut Vec<Group>) -> &mut Group {
     if groups.is_empty() {
         groups.push(Group::default());
@@ -68,7 +68,7 @@ fn innermost(groups: &mut Vec<Group>) -> &mut Group {
     &mut groups[last]
 }
 
-/// What follows a brace, if it is a count: at most how often, and what comes behind it.
+/// Reads a count behind a brace, if it is one. Returns the most repetitions, and the text behind the count.
 fn count(text: &str) -> Option<(usize, &str)> {
     let (counts, behind) = text.split_once('}')?;
     let (least, most) = counts.split_once(',').unwrap_or((counts, counts));
@@ -83,7 +83,7 @@ fn count(text: &str) -> Option<(usize, &str)> {
     Some((times.max(1), behind))
 }
 
-/// What follows a bracket, up to the one that closes it.
+/// Reads a class of characters, up to the bracket that closes it. Returns its weight, and the text behind it.
 fn class(text: &str) -> (usize, &str) {
     let (mut weight, mut rest) = (ANY, text);
     while let Some(first) = rest.chars().next() {
@@ -101,7 +101,7 @@ fn class(text: &str) -> (usize, &str) {
     (weight, rest)
 }
 
-/// What follows a backslash, with what it names in braces.
+/// Reads the characters behind a backslash, with a name in braces. Returns their weight, and the text behind them.
 fn escape(text: &str) -> (usize, &str) {
     let Some(first) = text.chars().next() else { return (1, text) };
     let rest = &text[first.len_utf8()..];

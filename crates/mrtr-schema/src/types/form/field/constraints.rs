@@ -1,4 +1,4 @@
-//! What limits the values of a field, in numbers for a program and in words for a person.
+//! The limits on the values of a field, in numbers for a program and in words for a person.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use crate::json::Number;
 use crate::printable::Printable;
 use crate::types::elicitation::{PrimitiveSchema, StringFormat};
 
-/// What limits the values of a field, its options aside. Shown, it is a phrase such as `3 to 8 characters`, or nothing
-/// where nothing is limited.
+/// The limits on the values of a field, its options aside. Shown, they are a phrase such as `3 to 8 characters`, or
+/// nothing where nothing is limited.
 ///
 /// ```
 /// use mrtr_schema::Form;
@@ -31,7 +31,7 @@ pub struct Constraints<'a> {
     pub min_length: Option<u64>,
     /// The most characters.
     pub max_length: Option<u64>,
-    /// What the text must look like.
+    /// The format that the text must have.
     pub format: Option<StringFormat>,
     /// The least value.
     pub minimum: Option<&'a Number>,
@@ -44,14 +44,14 @@ pub struct Constraints<'a> {
 }
 
 impl Constraints<'_> {
-    /// Whether nothing is limited.
+    /// Returns true if nothing is limited.
     pub fn is_empty(&self) -> bool {
         *self == Constraints::default()
     }
 }
 
 impl<'a> Field<'a> {
-    /// What limits its values, its options aside.
+    /// Returns the limits on the field's values, its options aside.
     pub fn constraints(&self) -> Constraints<'a> {
         let none = Constraints::default();
         match self.schema {

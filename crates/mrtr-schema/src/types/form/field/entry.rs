@@ -1,4 +1,4 @@
-//! What a person typed into a field, as the value that it means, or why it is none.
+//! Reads what a person typed into a field, as the value that it means, or says why it means none.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use crate::revision::Revision;
 use crate::validate::SchemaCheck;
 use crate::wire::Wire;
 
-/// Why what a person entered is not taken: a sentence to show to them.
+/// The reason why a field does not take what a person entered: a sentence to show to them.
 ///
 /// ```
 /// use mrtr_schema::Form;
@@ -27,10 +27,10 @@ use crate::wire::Wire;
 pub struct EntryError(String);
 
 impl Field<'_> {
-    /// The value that a person means who typed this, if the field takes it.
+    /// Reads what a person typed as the value that they mean, if the field takes it.
     ///
-    /// Yes and no have their usual words. An option is meant by its value, its title or its number, counted from 1;
-    /// several are separated by commas, and one that has a comma in it is quoted.
+    /// Yes and no have their usual words. A person names an option by its value, its title or its number, of
+    /// which the first is 1. They separate several options by commas, and quote one that has a comma in it.
     ///
     /// ```
     /// use mrtr_schema::{Form, Json};
@@ -64,7 +64,7 @@ impl Field<'_> {
         Ok(value)
     }
 
-    /// Whether the field takes a value: for what was not typed, such as a choice from a list.
+    /// Checks that the field takes a value: for values that were not typed, such as a choice from a list.
     ///
     /// ```
     /// use mrtr_schema::{Form, Json};
@@ -76,7 +76,7 @@ impl Field<'_> {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check(&self, value: &Json) -> Result<(), EntryError> {
-        // What its sender added is left out, as it is when the whole form is checked.
+        // Members that the sender added are left out, as in the check of the whole form.
         let mut known = self.schema.clone();
         known.forget_extra();
         let known = known.to_json(Revision::default()).and_then(RawValue::from_string);
@@ -99,7 +99,7 @@ fn number(entered: &str) -> Result<Number, EntryError> {
     Number::parse(digits).map_err(|_| EntryError("not a number".to_owned()))
 }
 
-/// A whole number in digits alone, since readers of integers take no other spelling.
+/// Spells a whole number in digits alone, since readers of integers take no other spelling.
 fn integer(number: &Number) -> Result<Json, EntryError> {
     if let Some(integer) = json::integer::<i128>(&number.to_string()) {
         return Json::parse(&integer.to_string()).map_err(|error| EntryError(error.to_string()));
@@ -119,7 +119,7 @@ fn yes_or_no(entered: &str) -> Result<Json, EntryError> {
     }
 }
 
-/// The options of a list: separated by commas, and quoted as JSON where one has a comma or blanks in it.
+/// Reads the options of a list: separated by commas, and quoted as JSON where one has a comma or blanks in it.
 fn several(options: &[FieldOption<'_>], entered: &str) -> Result<Json, EntryError> {
     let mut values = Vec::new();
     let mut rest = entered.trim_start();
@@ -140,7 +140,7 @@ fn several(options: &[FieldOption<'_>], entered: &str) -> Result<Json, EntryErro
     Ok(texts(&values))
 }
 
-/// A text in quotes that is all of an element, and what comes after the element.
+/// Returns a text in quotes that is all of an element, and the text behind the element.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
     let quoted = text.starts_with('"').then(|| values.next())??.ok()?;
@@ -158,8 +158,8 @@ fn not_among(options: &[FieldOption<'_>], entered: &str) -> EntryError {
     EntryError(format!("`{entered}` is none of the options: {}", Printable::line(&listed).up_to(Printable::TEXT)))
 }
 
-/// So many options are named to a person who meant none of them.
+/// The most options that are listed for a person who meant none of them.
 const MOST_LISTED: usize = 10;
 
-/// So much is repeated of what they entered.
+/// The most characters of the entry that are repeated to them.
 const MOST_SHOWN: usize = 40;

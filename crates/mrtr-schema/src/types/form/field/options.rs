@@ -1,4 +1,4 @@
-//! The options of a field: what a person chooses from, and the words for each choice.
+//! The options of a field: the values that a person chooses from, and the words for each choice.
 
 use std::borrow::Cow;
 
@@ -20,9 +20,9 @@ use crate::types::elicitation::{EnumOption, PrimitiveSchema};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldOption<'a> {
-    /// What the answer holds if it is chosen.
+    /// The value that the answer holds if the option is chosen.
     pub value: &'a str,
-    /// What people read, as it came. Do not show it as it is.
+    /// The text that people read, as it came. Do not show it as it is.
     pub untrusted_title: &'a str,
 }
 
@@ -35,14 +35,14 @@ impl<'a> FieldOption<'a> {
         Self { value, untrusted_title: value }
     }
 
-    /// What people read, as it may be shown: see [`Printable::line`].
+    /// Returns the text that people read, as it may be shown: see [`Printable::line`].
     pub fn title(&self) -> Cow<'a, str> {
         Printable::line(self.untrusted_title).into_text()
     }
 }
 
 impl<'a> Field<'a> {
-    /// What a person chooses from. There are none for a field that is not a select.
+    /// Returns the options that a person chooses from. There are none for a field that is not a select.
     pub fn options(&self) -> Vec<FieldOption<'a>> {
         match self.schema {
             PrimitiveSchema::UntitledSingleSelect(schema) => schema.values.iter().map(FieldOption::untitled).collect(),
@@ -61,7 +61,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// How a person would enter an option: by its title, if that means this option and no other.
+    /// Returns the text by which a person would enter an option: its title, if that means this option and no other.
     pub(super) fn entered(&self, value: &str) -> String {
         let options = self.options();
         let title = options.iter().find(|option| option.value == value).map(|option| option.untrusted_title);
@@ -69,7 +69,8 @@ impl<'a> Field<'a> {
         title.unwrap_or(value).to_owned()
     }
 
-    /// How a person would enter several options: each as one, or quoted where it could be mistaken for something else.
+    /// Returns the text by which a person would enter several options: each as one, or quoted where it could be
+    /// mistaken for something else.
     pub(super) fn listed(&self, values: &[String]) -> String {
         let options = self.options();
         let one = |value: &String| {
@@ -82,7 +83,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The option that a person means: by its value, its title, its number from 1, or either text in other letters.
+/// Finds the option that a person means: by its value, its title or its number from 1, or by either text in another
+/// case.
 pub(super) fn chosen<'a>(options: &[FieldOption<'a>], entered: &str) -> Option<FieldOption<'a>> {
     let trimmed = entered.trim();
     let with_value = |text: &str| options.iter().find(|option| option.value == text);

@@ -21,7 +21,7 @@ pub enum BuildError {
     /// Two of one name.
     #[error("two {what} are named `{name}`: give each a name of its own")]
     Duplicate {
-        /// Of what.
+        /// The kind of part: tools, prompts or others.
         what: &'static str,
         /// The name.
         name: String,
@@ -50,12 +50,12 @@ pub enum BuildError {
         /// Why not.
         source: SchemaError,
     },
-    /// What a handler takes can never be had from where its arguments come.
+    /// A handler takes arguments that can never come from where its arguments come from.
     #[error("`{name}` can never be called: {reason}")]
     Arguments {
         /// The prompt, resource or template.
         name: String,
-        /// What it takes and does not get, and what to do.
+        /// The argument that is missing, and what to do.
         reason: String,
     },
     /// Arguments cannot be checked against a tool's schema.

@@ -1,4 +1,5 @@
-//! What a handler is given: questions, steps, and what it needs to know. It is mrtr-flow's, with what a server adds.
+//! Everything that a flow gives its handler: questions, steps and information. It is mrtr-flow's, with what a server
+//! adds.
 
 // What a flow that was cancelled is told.
 pub use mrtr_flow::StopReason;

@@ -49,15 +49,15 @@ pub(crate) struct Round<'a> {
     binding: Binding<'a>,
     began: Timestamp,
     lazy_flow: LazyFlow,
-    /// What the round before asked, as its state says.
+    /// The questions of the round before, as its state says.
     pending: Vec<Pending>,
     journal: Journal,
-    /// What a store for single use is asked, if the state may be used once.
+    /// The request to a store for single use, if the state may be used once.
     token_use: Option<Box<TokenUse>>,
     reservation: Option<ReservationContext>,
-    /// Whether the flow goes on where it is though it would become a task.
+    /// True if the flow goes on where it is although it would become a task.
     goes_on_in_place: bool,
-    /// What the log learns of the round, once it runs.
+    /// The span that tells the log of the round, once it runs.
     span: OnceLock<Span>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// What a store for single use knows answers by, or their absence.
+    /// The digest by which a store for single use knows answers, or their absence.
     fn digest(answers: Option<&Self>) -> Result<AnswersDigest, ErrorObject> {
         let members = answers.map(|answers| RawMembers::of(answers.text)).transpose().map_err(invalid_params)?;
         let digest = AnswersDigest::of(members.as_ref());
@@ -95,13 +95,13 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// What a reservation adds to a round: where steps are kept, and whether the client still waits.
+/// The part of a round that a reservation adds: where steps are kept, and the signal to stop once the client is gone.
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     stop: StopSignal,
 }
 
-/// How a round ended.
+/// The end of a round.
 pub(crate) enum RoundEnd {
     /// With this result, as JSON text.
     Result(String),
@@ -208,7 +208,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What a run has besides its journal.
+    /// The context of a run: all that it has besides its journal.
     #[expect(clippy::inline_always, reason = "what it makes is large: it is made where it is kept")]
     #[inline(always)]
     fn run_context(&self, now: Timestamp) -> RunContext {

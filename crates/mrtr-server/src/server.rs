@@ -140,7 +140,7 @@ impl Server {
         &self.0.parts.shared.changes
     }
 
-    /// What the server offers, counted: for the line that a transport logs when it begins to serve.
+    /// Counts the server's offers, for the line that a transport logs when it begins to serve.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow, Server, Tool};
@@ -154,7 +154,7 @@ impl Server {
         Inventory::of(&self.0.parts)
     }
 
-    /// What the server offers, by name: for a host that has offers of its own beside these.
+    /// The server's offers by name, for a host that has offers of its own beside these.
     pub fn offers(&self) -> Offers<'_> {
         Offers::of(&self.0.parts)
     }
@@ -196,14 +196,14 @@ impl Server {
         &self.0.parts
     }
 
-    /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
-    /// recorded. A process should wait for them before it ends.
+    /// Counts the rounds of single-use tools that run. They go on when their connection is gone, until what they began
+    /// is recorded. A process should wait for them before it ends.
     pub fn detached(&self) -> usize {
         self.0.parts.shared.detached.running()
     }
 }
 
-/// What a transport that carries sessions gets for a message.
+/// The server's response to a message that came over a transport with sessions.
 ///
 /// ```
 /// use mrtr_server::{Context, Server};
@@ -277,7 +277,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many tools, prompts or resources a page of a list has, unless [`page_size`](Self::page_size) says otherwise.
+    /// The number of tools, prompts or resources on a page of a list, unless [`page_size`](Self::page_size) sets
+    /// another.
     pub const DEFAULT_PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(1000).expect("it is not zero");
 
     /// Seals states with this. Without it, with a key of this process alone.

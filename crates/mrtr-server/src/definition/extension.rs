@@ -1,4 +1,4 @@
-//! What others add to a server: methods of their own, and calls that they take over.
+//! Extensions of a server: methods of their own, and calls that they take over.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -63,7 +63,7 @@ pub trait Extension: Send + Sync + 'static {
     /// The name under which client and server declare it.
     fn name(&self) -> &'static str;
 
-    /// What the server says of it, in a revision that has it.
+    /// The settings that the server declares for it, in a revision that has it.
     fn capability(&self, revision: Revision) -> Option<JsonObject>;
 
     /// Says in the server's capabilities what it is, in a revision that has it: under its name among the extensions,
@@ -81,7 +81,7 @@ pub trait Extension: Send + Sync + 'static {
     /// something, also those that come from now on. It may be told more than once.
     fn shutdown_begins(&self) {}
 
-    /// Whether a method of this revision is its own.
+    /// Returns true if a method of this revision is its own.
     fn owns(&self, _method: &str, _revision: Revision) -> bool {
         false
     }
@@ -98,12 +98,13 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Whether it runs tasks, so that tools may say that they want to.
+    /// Returns true if it runs tasks, so that tools may ask to run as tasks.
     fn runs_tasks(&self) -> bool {
         false
     }
 
-    /// Whether it may want to answer a call of a tool: one that it does not want is not offered, which costs less.
+    /// Returns true if it may want to answer a call of a tool. The server does not offer it other calls, which costs
+    /// less.
     fn wants(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
@@ -113,7 +114,7 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Whether a call could go on as a task. If no extension says so, its flow goes on where it is.
+    /// Returns true if a call could go on as a task. If no extension says so, the flow goes on where it is.
     fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
@@ -144,9 +145,9 @@ pub struct ExtensionRequest<'a> {
     pub params: &'a RawParams<'a>,
     /// The revision of the request.
     pub revision: Revision,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub capabilities: &'a ClientCapabilities,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<&'a Caller>,
     /// On whose behalf.
     pub tenant: Option<&'a str>,
@@ -185,12 +186,12 @@ impl<'a> OfferedCall<'a> {
         self.tool.name()
     }
 
-    /// Whether the tool's calls run as tasks.
+    /// The tool's policy for tasks: it says if calls run as tasks.
     pub fn tasks(&self) -> TaskPolicy {
         self.tool.settings.tasks
     }
 
-    /// What it is called with.
+    /// The arguments of the call.
     pub fn arguments(&self) -> &'a Json {
         self.arguments
     }
@@ -200,7 +201,7 @@ impl<'a> OfferedCall<'a> {
         self.task
     }
 
-    /// What its flow knows.
+    /// The journal: all that the call's flow knows.
     pub fn journal(&self) -> &'a Journal {
         self.journal
     }
@@ -210,12 +211,12 @@ impl<'a> OfferedCall<'a> {
         self.revision
     }
 
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub fn capabilities(&self) -> &'a ClientCapabilities {
         self.capabilities
     }
 
-    /// Who sent it.
+    /// The caller who sent it.
     pub fn caller(&self) -> Option<&'a Caller> {
         self.caller
     }
@@ -280,19 +281,19 @@ pub struct ToolCall {
     pub(crate) host: Host,
     /// The tool.
     pub tool: String,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: Json,
     /// The `task` of the request's parameters, if there is one.
     pub task: Option<Json>,
-    /// What its flow knows.
+    /// The journal: all that the call's flow knows.
     pub journal: Journal,
-    /// Which flow it is.
+    /// The call's flow and its round.
     pub flow_progress: FlowProgress,
     /// The revision of the request.
     pub revision: Revision,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub capabilities: ClientCapabilities,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<Caller>,
     /// On whose behalf.
     pub tenant: Option<String>,
@@ -321,7 +322,7 @@ impl ToolCall {
         Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))
     }
 
-    /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.
+    /// Turns a failure into what the caller gets: a result for the model, or an error. The rest goes to the log.
     pub fn failed(&self, failure: Failure) -> Result<CallToolResult, ProtocolError> {
         let failed = match failure.into_kind() {
             FailureKind::Tool(text) => CallToolResult::failed(text),
@@ -399,7 +400,7 @@ impl Host {
         shared.load.hold().then(|| CallHold(shared))
     }
 
-    /// What the server seals with, while there is a server.
+    /// The sealer of the server's states, while the server exists.
     pub fn sealer(&self) -> Option<Sealer> {
         self.0.upgrade().map(|server| server.shared.sealer.clone())
     }

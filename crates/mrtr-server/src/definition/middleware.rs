@@ -1,4 +1,4 @@
-//! What goes around every call without touching flows: authorization, rate limits, audit.
+//! Middleware: code that runs around every call without touching flows, for authorization, rate limits and audit.
 
 use std::fmt;
 
@@ -63,12 +63,12 @@ pub struct RequestInfo<'a> {
     pub method: &'a str,
     /// The tool or prompt by name, or the resource by URI.
     pub name: Option<&'a str>,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<&'a Caller>,
     /// On whose behalf.
     pub tenant: Option<&'a str>,
     /// The revision.
     pub revision: Revision,
-    /// Whether it brings a state, and so is not the first round.
+    /// True if it brings a state, and so is not the first round.
     pub is_retry: bool,
 }

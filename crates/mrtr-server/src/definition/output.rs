@@ -1,4 +1,4 @@
-//! What a handler gives back: text, content, structured values, or a question by hand.
+//! The output of a handler: text, content, structured values, or a question by hand.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ use mrtr_schema::{CallToolResult, ContentBlock, InputRequest, InputRequests, Jso
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a handler may return, where the call ends in `R`.
+/// A value that a handler may return, where the call ends in `R`.
 ///
 /// A tool: text, content blocks, images, resources, a [`CallToolResult`] written by hand, or [`Structured`] values
 /// whose schema the tool then announces. A prompt: text, messages, or a [`GetPromptResult`]. A resource: text, bytes,
@@ -53,7 +53,7 @@ pub trait IntoOutput<R = CallToolResult> {
     }
 }
 
-/// What a handler returned.
+/// The output of a handler: a complete result, or a question by hand.
 ///
 /// ```
 /// use mrtr_server::handler::{IntoOutput, Output};
@@ -72,7 +72,7 @@ pub enum Output<R = CallToolResult> {
 }
 
 impl<R> Output<R> {
-    /// As the engine takes it.
+    /// Converts it into the form that the engine takes.
     pub(crate) fn into_manual(self) -> Manual<R> {
         match self {
             Self::Complete(result) => Manual::Complete(result),
@@ -192,9 +192,9 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "written as a literal by those who ask by hand")]
 pub struct InputRequired {
-    /// What to ask, by key.
+    /// The questions, by key.
     pub requests: InputRequests,
-    /// What to have carried.
+    /// The state that the client carries to the next round.
     pub state: Option<Json>,
 }
 

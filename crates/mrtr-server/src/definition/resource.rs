@@ -58,7 +58,7 @@ pub struct ResourceTemplate {
     completers: Completers,
 }
 
-/// How a resource is read.
+/// Reads a resource: its handler, and the settings of its flows.
 pub(crate) struct Reader {
     pub(crate) handler: Handler<ReadResourceResult>,
     pub(crate) settings: FlowSettings,
@@ -89,7 +89,7 @@ impl Reader {
     }
 }
 
-/// What resources and templates have in common.
+/// Writes the setters that resources and templates have in common.
 macro_rules! resource_settings {
     ($($resource:ident)*) => {$(
         impl $resource {

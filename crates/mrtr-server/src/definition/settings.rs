@@ -1,4 +1,4 @@
-//! How the flows of a tool, prompt or resource are kept.
+//! Settings for the flows of a tool, prompt or resource.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use mrtr_schema::tasks::TaskSupport;
 use mrtr_state::Lifetimes;
 use mrtr_state::single_use::SingleUse;
 
-/// How a tool's flows are kept.
+/// The settings for the flows of a tool, prompt or resource.
 #[derive(Clone, Default)]
 pub(crate) struct FlowSettings {
     pub(crate) policy: StatePolicy,
@@ -16,11 +16,11 @@ pub(crate) struct FlowSettings {
     pub(crate) lifetimes: Option<Lifetimes>,
     pub(crate) version: String,
     pub(crate) tasks: TaskPolicy,
-    /// How long a run may take, if not as long as the server says.
+    /// The time a run may take, if it is not the server's.
     pub(crate) run_deadline: Option<Duration>,
-    /// Whether an answer to another wording of its question is refused.
+    /// True if an answer to another wording of its question is refused.
     pub(crate) strict: bool,
-    /// How long a session waits for the answer to a question, if not as long as the server says.
+    /// The time a session waits for the answer to a question, if it is not the server's.
     pub(crate) question_timeout: Option<Duration>,
 }
 
@@ -47,7 +47,7 @@ macro_rules! shared_setters {
                 self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
             }
 
-            /// When its interim replies carry a state.
+            /// Sets when its interim replies carry a state.
             #[must_use]
             pub fn state_policy(mut self, policy: $crate::definition::settings::StatePolicy) -> Self {
                 self.$($settings).+.policy = policy;
@@ -79,7 +79,7 @@ macro_rules! shared_setters {
 }
 pub(super) use shared_setters;
 
-/// When an interim reply carries a state.
+/// Says when an interim reply carries a state.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, StatePolicy, Tool};
@@ -96,7 +96,7 @@ pub enum StatePolicy {
     WhenNeeded,
 }
 
-/// Whether a tool's calls run as tasks, where something on the server runs tasks.
+/// Says when a tool's calls run as tasks, on a server with an extension that runs tasks.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
@@ -109,7 +109,8 @@ pub enum TaskPolicy {
     /// Never.
     #[default]
     Never,
-    /// When its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every state is carried.
+    /// From the moment at which its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every
+    /// state is carried.
     ByFlow,
     /// From the beginning, if the client can follow tasks.
     IfPossible,
@@ -118,7 +119,7 @@ pub enum TaskPolicy {
 }
 
 impl TaskPolicy {
-    /// What revisions with tasks of their own say of the tool.
+    /// The tool's support for tasks, in the words of revisions with tasks of their own.
     pub(crate) fn support(self) -> Option<TaskSupport> {
         match self {
             Self::Never => None,

@@ -189,7 +189,7 @@ pub(crate) struct PreparedTool {
 }
 
 impl PreparedTool {
-    /// Whether the headers say of the arguments what the body does.
+    /// Checks that the headers say of the arguments what the body does.
     pub(crate) fn check_mirrored(
         &self,
         arguments: &JsonObject,
@@ -198,7 +198,7 @@ impl PreparedTool {
         self.mirrored.check(arguments, claims)
     }
 
-    /// Whether all of its calls run as tasks.
+    /// Returns true if all of its calls run as tasks.
     pub(crate) fn is_always_task(&self) -> bool {
         self.settings.tasks == TaskPolicy::Required
     }
@@ -243,8 +243,9 @@ impl ArgumentCheck {
     }
 }
 
-/// Whether every value that serde reads as the type follows the schema: it then says nothing but which members there
-/// are and of which plain types. Lengths, ranges, patterns, formats and fixed values are what serde may not look at.
+/// Returns true if every value that serde reads as the type follows the schema. The schema then says nothing but which
+/// members there are and of which plain types: serde may not look at lengths, ranges, patterns, formats and fixed
+/// values.
 fn is_implied(schema: &Value) -> bool {
     let Value::Object(schema) = schema else { return true };
     schema.iter().all(|(keyword, value)| match keyword.as_str() {

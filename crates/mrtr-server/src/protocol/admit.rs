@@ -1,4 +1,4 @@
-//! What is looked at before the parameters of a request, in the order of the protocol.
+//! Checks that come before the parameters of a request, in the order of the protocol.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) struct Admitted<'a> {
     pub(super) route: Route,
 }
 
-/// What becomes of a message.
+/// The outcome of admission for a message.
 pub(crate) enum Admission<'a> {
     Admitted(Admitted<'a>),
     /// It has its reply.
@@ -101,7 +101,7 @@ pub(crate) fn read<'a>(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>)
     Admission::Replied(reply)
 }
 
-/// What a request that does not say its version is told outside a session.
+/// Refuses a request that does not say its version and is outside a session.
 #[cold]
 pub(super) fn refuse_versionless(id: RequestId, request: Request<'_>, context: &Context<'_>) -> Reply {
     let unchecked = Unchecked { request, context };
@@ -135,7 +135,7 @@ impl<'a> Admitted<'a> {
         }
     }
 
-    /// Whether the client wants to hear of what goes on before the response.
+    /// Returns true if the client wants notifications before the response.
     pub(crate) fn wants_notifications(&self) -> bool {
         self.client.progress.is_some() || self.client.log.is_some()
     }
@@ -148,7 +148,7 @@ struct Unchecked<'a> {
 }
 
 impl<'a> Unchecked<'a> {
-    /// What is checked before the parameters are looked at, in the order of the protocol.
+    /// Makes the checks that come before the parameters, in the order of the protocol.
     #[expect(clippy::inline_always, reason = "sessions call it too, and apart from `read` it takes more")]
     #[inline(always)]
     fn check(&mut self, parts: &Parts, meta: Meta<'a>) -> Result<(ClientMeta, Route), Refused> {
@@ -187,7 +187,7 @@ impl<'a> Unchecked<'a> {
         }
     }
 
-    /// What a request declares of its client in words that are not known yet.
+    /// Reads what a request declares of its client, in metadata that was not read before.
     fn read_meta(&self, meta: Meta<'_>) -> Result<ClientMeta, ErrorObject> {
         if !self.context.caller.revision.has(Feature::RequestMetadata) {
             return self.declared_elsewhere();
@@ -277,7 +277,7 @@ impl<'a> Unchecked<'a> {
     }
 }
 
-/// What a notification is answered: nothing, unless a proxy that goes by its header took it for another.
+/// Replies to a notification: with nothing, unless a proxy that goes by its header took it for another.
 #[cold]
 pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
     let revision = context.caller.revision;

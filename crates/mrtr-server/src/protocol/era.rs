@@ -11,7 +11,7 @@ use super::context::Context;
 use super::reply::{Refused, Reply};
 use crate::round::request::{OwnedRequest, Request};
 
-/// What the look at a request finds in its metadata.
+/// The result of the look at a request's metadata.
 pub(super) enum Meta<'a> {
     /// The words of an earlier request, which said its version: what it declares is known.
     Known(ClientMeta),

@@ -1,4 +1,4 @@
-//! What a server answers, as a transport sends it.
+//! The replies of a server, as a transport sends them.
 
 use std::fmt;
 use std::io::Write;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::support::contained::poll_cooperatively;
 
-/// What a server answers.
+/// The reply of a server to a message.
 ///
 /// ```
 /// use mrtr_server::Reply;
@@ -47,7 +47,7 @@ pub enum Reply {
     Accepted,
 }
 
-/// How far a request had come when it was refused.
+/// The stage at which a request was refused.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
@@ -141,7 +141,7 @@ const AFTER_ID: &str = r#","result":"#;
 /// With room for any number.
 const HEAD: usize = BEFORE_ID.len() + 20 + AFTER_ID.len();
 
-/// What comes before a result, in answer to a request whose id is a number.
+/// Writes what comes before a result, in answer to a request whose id is a number.
 fn head(id: i64, room: &mut [u8; HEAD]) -> &str {
     let mut rest = &mut room[..];
     let written = rest.write_all(BEFORE_ID.as_bytes()).and_then(|()| {

@@ -21,7 +21,7 @@ use crate::definition::output::Output;
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 
-/// What is known of a client that does not say it in each request.
+/// The facts about a client that does not say them in each request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownClient {
     pub(crate) capabilities: Arc<ClientCapabilities>,
@@ -51,7 +51,7 @@ pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
     async fn pause(&self, wait: Wait) -> Result<(), NotAnswered>;
 }
 
-/// How long to wait between two runs.
+/// The times to wait between two runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     /// For an answer, if not as long as usual.
@@ -60,7 +60,7 @@ pub(crate) struct Wait {
     pub(crate) look_again: Option<Duration>,
 }
 
-/// What bounds a run whose client waits.
+/// The bounds of a run whose client waits.
 pub(crate) struct LiveRun {
     pub(crate) stop: StopSignal,
     pub(crate) journal_limit: usize,
@@ -142,7 +142,7 @@ impl Round<'_> {
         result.map(RoundEnd::Result)
     }
 
-    /// Whether this client may be asked all of this, in the revision of its session.
+    /// Checks that this client may be asked all of this, in the revision of its session.
     fn check_questions(&self, questions: &[Question]) -> Result<(), ErrorObject> {
         let (method, revision) = (&self.request.method, self.revision());
         if !self.request.may_ask() {

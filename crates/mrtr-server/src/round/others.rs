@@ -66,12 +66,12 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }
 
-/// Whether there is something that reads a URI.
+/// Returns true if a resource or template reads this URI.
 pub(crate) fn is_read(parts: &Parts, uri: &str) -> bool {
     find(parts, uri).is_some()
 }
 
-/// What reads a URI.
+/// A resource or template that reads a URI.
 struct MatchedResource<'a> {
     reader: &'a Reader,
     /// The URI or template that was registered: logs never see what stands in a template's place.

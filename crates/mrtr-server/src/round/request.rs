@@ -17,17 +17,18 @@ use crate::error::invalid_params;
 use crate::support::fair::CallerKey;
 use crate::support::permit::Held;
 
-/// What is known of a request besides its message: who sent it, and what it holds of its transport.
+/// The facts about a request besides its message: who sent it, and what it holds of its transport.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallerContext<'h> {
     pub(crate) revision: Revision,
-    /// What headers claim of the arguments, by what follows their prefix; `None` over a transport without headers.
+    /// The claims of headers about the arguments, by the rest of the name after the prefix; `None` over a transport
+    /// without headers.
     pub(crate) mirrored: Option<Vec<(Cow<'h, str>, HeaderClaim<'h>)>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
     /// In one place: a request that says it all itself has nothing there.
     pub(crate) client: Option<Arc<KnownClient>>,
-    /// When it came in.
+    /// The time at which it came in.
     pub(crate) received: Option<Timestamp>,
     pub(crate) permit: Option<Held<'h>>,
     /// The account that the transport names, if it does.
@@ -73,13 +74,13 @@ pub(crate) struct Request<'a> {
     /// Not for others: what was read of it is below, and is not read again.
     body: &'a Bytes,
     pub(crate) method: Cow<'a, str>,
-    /// What is known of the method.
+    /// The facts about its method.
     pub(crate) info: MethodInfo,
     /// The member of the parameters that names what the request is about.
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) params: RawParams<'a>,
     pub(crate) context: &'a CallerContext<'a>,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) notifier: Option<Arc<dyn NotificationSink>>,
 }
@@ -98,22 +99,23 @@ impl<'a> Request<'a> {
         Self { body, method, info, name: None, params, context, capabilities, notifier: None }
     }
 
-    /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
+    /// Returns true if headers repeat what the body says: older revisions have neither these headers nor a code for
+    /// them.
     pub(crate) fn has_headers(&self) -> bool {
         self.context.revision.has(Feature::MirroredHeaders)
     }
 
-    /// Whether a server may ask on it.
+    /// Returns true if a server may ask questions on it.
     pub(crate) fn may_ask(&self) -> bool {
         self.info.may_ask_in(self.context.revision)
     }
 
-    /// Whether it may bring answers and a state: not from a client that is asked while its request waits.
+    /// Returns true if it may bring answers and a state. A client that is asked while its request waits sends none.
     pub(crate) fn brings_answers(&self) -> bool {
         self.may_ask() && self.context.live().is_none()
     }
 
-    /// Whether it goes on with a flow.
+    /// Returns true if it goes on with a flow.
     pub(super) fn brings_state(&self) -> bool {
         self.brings_answers() && self.params.get("requestState").is_some()
     }
@@ -147,7 +149,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What was read of it, with the message: for a stream or a task that outlives this borrow.
+    /// Copies what was read of it, and the message: for a stream or a task that outlives this borrow.
     pub(crate) fn to_owned(&self) -> Result<OwnedRequest, ErrorObject> {
         let method = match self.info.name {
             Some(name) => Cow::Borrowed(name),
@@ -175,12 +177,12 @@ pub(crate) struct OwnedRequest {
 }
 
 impl OwnedRequest {
-    /// Whether this is its method.
+    /// Returns true if this is its method.
     pub(crate) fn is(&self, method: &str) -> bool {
         self.method == method
     }
 
-    /// Whether the flow of a handler answers it.
+    /// Returns true if the flow of a handler answers it.
     pub(crate) fn runs_flow(&self) -> bool {
         self.info.runs_flow
     }
@@ -196,7 +198,7 @@ impl OwnedRequest {
         Ok(Self { params, ..self })
     }
 
-    /// How many bytes its message takes.
+    /// The size of its message in bytes.
     pub(crate) fn size(&self) -> usize {
         self.params.message().len()
     }

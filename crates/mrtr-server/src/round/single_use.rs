@@ -135,8 +135,8 @@ async fn reserve(
     }
 }
 
-/// What a store says, unless it takes longer than a reservation stands: a store that hangs must not keep the round, and the
-/// client's request with it.
+/// Waits for a store's answer, but no longer than a reservation stands: a store that hangs must not keep the round, and
+/// the client's request with it.
 async fn in_time<T>(
     clock: &dyn Clock,
     verb: impl Future<Output = Result<T, SingleUseError>>,

@@ -98,8 +98,8 @@ impl<'a> ToolRound<'a> {
         Ok(None)
     }
 
-    /// Whether its flow goes on where it is though it would become a task: something here runs tasks, and this client
-    /// cannot have one.
+    /// Returns true if its flow goes on where it is although it would become a task: an extension here runs tasks, but
+    /// this client cannot have one.
     fn goes_on_in_place(&self) -> bool {
         let extensions = &self.parts.extensions;
         if self.tool.settings.tasks == TaskPolicy::Never {

@@ -35,14 +35,14 @@ pub(super) struct Call {
     changes: Changes,
 }
 
-/// What a call keeps.
+/// The things that a call keeps.
 struct Kept {
     /// For its message and its journal.
     share: Share,
     message: usize,
     journal: usize,
-    /// What its run holds of the transport: brought by the call itself, and then by the answer that lets it go on.
-    /// Between runs it holds nothing.
+    /// The permit that its run holds of the transport. The call itself brings it, and later each answer that lets the
+    /// call go on. Between runs there is none.
     permit: Option<Held<'static>>,
     /// Since when it waits for what is settled elsewhere, and how often it looked.
     pause: Option<(Timestamp, u32)>,
@@ -187,7 +187,7 @@ impl Call {
         wait.patience.unwrap_or(self.session.limits.question_timeout)
     }
 
-    /// How long to wait before it is looked again: twice as long each time, up to a minute.
+    /// The pause before the next look: twice as long each time, up to a minute.
     fn longer(&self, first: Duration, now: Timestamp) -> Duration {
         let mut kept = self.kept();
         let (_, looks) = kept.pause.get_or_insert((now, 0));
@@ -308,7 +308,7 @@ fn no_room() -> Failure {
     ToolError::new("The session has no room for this call; end others first").into()
 }
 
-/// As often a handler gives way in a row, before that counts as a mistake.
+/// The number of times in a row that a handler may give way, before that counts as a mistake.
 const MOST_YIELDS: u32 = 64;
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);

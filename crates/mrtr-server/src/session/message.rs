@@ -35,7 +35,7 @@ pub struct LegacyMessage {
     message: Box<Versionless>,
 }
 
-/// What a transport sends back to a client of the legacy era.
+/// The reply that a transport sends to a client of the legacy era.
 ///
 /// ```
 /// use mrtr_server::transport::LegacyReply;
@@ -160,7 +160,7 @@ fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut 
     session.answer(id, &Answer::Error { code, message: &message }, context.caller.permit.take());
 }
 
-/// What a request is answered that belongs to no session.
+/// The reply to a request that belongs to no session.
 fn outside(id: RequestId) -> Reply {
     let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
     let text = format!(

@@ -27,7 +27,7 @@ pub(super) fn withdrawn(question: i64, revision: Revision) -> Option<String> {
     written(&Notification::<Cancelled>::new(params), revision)
 }
 
-/// What a person did at a URL is done.
+/// Says that a person has done what a URL asked for.
 pub(super) fn visited(elicitation: &str, revision: Revision) -> Option<String> {
     let has = revision.has(Feature::ElicitationId);
     let params = has.then(|| ElicitationCompleteParams::new(elicitation))?;

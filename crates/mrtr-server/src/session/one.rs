@@ -20,7 +20,7 @@ use crate::support::changes::Changes;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
 
-/// Whose a session is.
+/// The caller and tenant that a session belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) caller: Option<Caller>,
@@ -42,15 +42,15 @@ pub(super) struct Session {
     pub(super) limits: Arc<SessionLimits>,
     pub(super) clock: Arc<dyn Clock>,
     memory: Memory,
-    /// What it holds for as long as it is open. A message that begins to use it takes an offer back first, under this
-    /// lock; it comes before that of the state.
+    /// The places and memory that it holds for as long as it is open. A message that begins to use it takes an offer
+    /// back first, under this lock; it comes before that of the state.
     held: Mutex<Held>,
     state: Mutex<State>,
-    /// Which listener is the last one; the greatest number ends them all.
+    /// The number of the last listener; the greatest number ends them all.
     listener: watch::Sender<u64>,
 }
 
-/// What a session holds while it is open, and offers to other callers while it is idle.
+/// The places and memory that a session holds while it is open, and offers to other callers while it is idle.
 pub(super) struct Held {
     /// Its place among all sessions.
     pub(super) slot: Holding,
@@ -77,7 +77,7 @@ impl Held {
 struct State {
     /// The messages that are being dealt with.
     users: usize,
-    /// When it was last heard of.
+    /// The time at which the client was last heard of.
     seen: Timestamp,
     level: LoggingLevel,
     watched: HashSet<String>,
@@ -171,7 +171,8 @@ impl Session {
         let _ = held.slot.resize(0);
     }
 
-    /// When it is to be removed if nothing is heard of it. A client that reads one of its streams is heard of.
+    /// The time at which it is removed if its client stays silent. A client that reads one of its streams is not
+    /// silent.
     pub(super) fn expires(&self, now: Timestamp) -> Timestamp {
         let mut state = self.state();
         if state.listeners > 0 || state.calls.values().any(|call| call.stream.is_read()) {
@@ -335,7 +336,7 @@ impl Session {
 }
 
 impl State {
-    /// Whether nothing is under way.
+    /// Returns true if nothing is under way.
     fn is_idle(&self) -> bool {
         self.users == 0 && self.calls.is_empty() && self.listeners == 0
     }
@@ -394,6 +395,7 @@ impl Drop for Listener {
 const MOST_ENDED: usize = 8;
 /// Resources that a session watches.
 const MOST_WATCHED: usize = 1024;
-/// What a watched resource takes besides its URI, and a call besides its message and journal: about what was measured.
+/// The memory that a watched resource takes besides its URI, and a call besides its message and journal: about what was
+/// measured.
 const PER_WATCHED: usize = 96;
 const PER_CALL: usize = 8192;

@@ -17,9 +17,9 @@ use crate::support::metrics;
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
     open: Vec<OpenQuestion>,
-    /// What a person consented to visit, and was not found done.
+    /// The visits that a person consented to and that were not found done.
     visits: Vec<Visit>,
-    /// How often each was asked.
+    /// The number of times that each was asked.
     asked: HashMap<String, u32>,
 }
 
@@ -30,12 +30,12 @@ struct OpenQuestion {
     id: Option<i64>,
     patience: Duration,
     deadline: Timestamp,
-    /// How many answers to it would not do.
+    /// The number of answers to it that would not do.
     refused: u32,
     settled: Option<Settled>,
 }
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug)]
 enum Settled {
     Answered(Box<RawValue>),
@@ -52,14 +52,14 @@ struct Visit {
     elicitation: Option<String>,
 }
 
-/// What a client sent in answer to a question.
+/// A client's answer to a question.
 #[derive(Debug)]
 pub(super) enum Answer<'a> {
     Result(&'a RawValue),
     Error { code: i64, message: &'a str },
 }
 
-/// What to do about an answer.
+/// The next step after an answer.
 #[derive(Debug)]
 pub(super) enum Delivered {
     /// It settles its question.
@@ -68,7 +68,7 @@ pub(super) enum Delivered {
     AskAgain(Box<InputRequest>),
 }
 
-/// Where the questions of a call stand.
+/// The standing of all questions of a call together.
 #[derive(Debug)]
 pub(super) enum Standing {
     /// All are settled, and what came is in the journal.
@@ -79,7 +79,7 @@ pub(super) enum Standing {
     Open(Timestamp),
 }
 
-/// What a run asks, compared with what is open.
+/// The questions of a run, compared with those that are open.
 pub(super) struct Difference {
     /// To be asked.
     pub(super) new: Vec<Question>,
@@ -107,7 +107,7 @@ impl OpenQuestions {
         Difference { new, gone: gone.collect() }
     }
 
-    /// Whether a question need not be sent: its client consented to it, and whether it is done is looked for.
+    /// Returns true if a question need not be sent: its client consented to it, and the flow looks if it is done.
     pub(super) fn is_consented(&self, question: &Question) -> bool {
         question.look_again.is_some()
             && self.visits.iter().any(|visit| visit.key == question.key && visit.request == question.request)
@@ -237,7 +237,7 @@ impl OpenQuestions {
         done.into_iter().filter_map(|visit| visit.elicitation).collect()
     }
 
-    /// What a person consented to and has not done, in words.
+    /// Names, in words, what a person consented to and has not done.
     pub(super) fn waits_for(&self) -> String {
         let keys: Vec<_> = self.visits.iter().map(|visit| format!("`{}`", visit.key)).collect();
         if keys.is_empty() { "it".to_owned() } else { keys.join(" and ") }
@@ -255,7 +255,7 @@ impl OpenQuestions {
 }
 
 impl OpenQuestion {
-    /// What an answer makes of its question, or why it will not do.
+    /// Turns an answer into the outcome of its question, or says why it will not do.
     fn read(&self, answer: &Answer<'_>, revision: Revision) -> Result<Settled, String> {
         let key = &self.question.key;
         Ok(match answer {
@@ -303,7 +303,8 @@ fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
     request
 }
 
-/// As often a question is put again because its answer would not do.
+/// The number of times that a question is put again because its answer would not do.
 const MOST_REFUSED: u32 = 5;
-/// As often a handler asks under one name, as one does that checks answers itself: as many as a flow has rounds.
+/// The number of times that a handler may ask under one name, which one that checks answers itself does: as many as a
+/// flow has rounds.
 pub(super) const MOST_ASKED: u32 = 32;

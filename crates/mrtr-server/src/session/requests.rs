@@ -123,7 +123,7 @@ pub(super) async fn in_session(
     LegacyReply::of(reply, revision)
 }
 
-/// What only sessions have; `None` if the method is another.
+/// Answers the methods that only sessions have; `None` if the method is another.
 fn own_method(
     parts: &Parts,
     session: &Session,

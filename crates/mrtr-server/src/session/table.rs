@@ -51,7 +51,7 @@ struct Table {
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<Session>>,
-    /// Whether something looks after them.
+    /// True if a task watches them for their end.
     is_watched: bool,
 }
 
@@ -80,7 +80,7 @@ impl Sessions {
         &self.table.limits
     }
 
-    /// How many there are.
+    /// The number of open sessions.
     pub fn open(&self) -> usize {
         self.table.open().sessions.len()
     }
@@ -198,7 +198,7 @@ impl Table {
         }
     }
 
-    /// What ends this session, if it is still open then.
+    /// Returns a function that ends this session, if it is still open then.
     fn ends(self: &Arc<Self>, id: &SessionId) -> Arc<dyn Fn() + Send + Sync> {
         let (table, id) = (Arc::downgrade(self), id.clone());
         Arc::new(move || {
@@ -264,7 +264,7 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
     }
 }
 
-/// Whether a header claims the version of a session, or nothing.
+/// Returns true if a header claims the version of a session, or nothing.
 pub(super) fn is_version(claim: &HeaderClaim<'_>, revision: Revision) -> bool {
     match claim {
         HeaderClaim::Missing => true,
@@ -273,7 +273,7 @@ pub(super) fn is_version(claim: &HeaderClaim<'_>, revision: Revision) -> bool {
     }
 }
 
-/// Whether streams begin with an event that has an id alone.
+/// Says whether streams begin with an event that has an id alone.
 pub(super) fn primed(revision: Revision) -> Primed {
     if revision.has(mrtr_schema::Feature::PrimedStreams) { Primed::Yes } else { Primed::No }
 }
@@ -284,6 +284,6 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// What a session takes besides what its client declared: about what was measured.
+/// The memory that a session takes besides what its client declared: about what was measured.
 const PER_SESSION: usize = 2048;
 const SHORTEST_LOOK: std::time::Duration = std::time::Duration::from_secs(1);

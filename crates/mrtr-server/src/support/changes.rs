@@ -1,4 +1,4 @@
-//! What changed on the server, on its way to subscribers.
+//! Changes on the server, on their way to subscribers.
 
 use std::sync::{Arc, LazyLock};
 
@@ -31,7 +31,7 @@ pub(crate) enum Change {
     End,
 }
 
-/// How many changes a slow subscriber may be behind before its subscription ends.
+/// The number of changes that a slow subscriber may be behind before its subscription ends.
 const BACKLOG: usize = 1024;
 
 impl Changes {

@@ -120,7 +120,7 @@ struct Pool {
     accounts: Mutex<HashMap<CallerKey, Weak<Usage>>>,
 }
 
-/// What one caller holds of a pool. Cheap to clone; a connection or a session may keep it.
+/// The account of one caller in a pool. Cheap to clone; a connection or a session may keep it.
 ///
 /// ```
 /// use mrtr_server::transport::{CallerKey, FairPool};

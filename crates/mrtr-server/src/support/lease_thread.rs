@@ -34,7 +34,7 @@ pub struct LeaseThread<K>(Arc<Shared<K>>);
 /// ```
 pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 
-/// How the renewal of a lease went.
+/// The outcome of one renewal of a lease.
 ///
 /// ```
 /// use mrtr_server::extend::Renewal;
@@ -46,11 +46,11 @@ pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 pub enum Renewal {
     /// It stands for another while.
     Renewed,
-    /// What it was for has ended.
+    /// The work that it was for has ended.
     Ended,
     /// Another has it.
     Lost,
-    /// That is not known: the store did not answer, or not in time.
+    /// The outcome is not known: the store did not answer, or not in time.
     Failed,
 }
 
@@ -64,7 +64,7 @@ pub enum Renewal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "it is gone in one of two ways")]
 pub enum LeaseEnd {
-    /// What it was for has ended.
+    /// The work that it was for has ended.
     Ended,
     /// Another has it, or may soon: two thirds of it have passed without a renewal that was confirmed.
     Lost,
@@ -88,7 +88,7 @@ struct State<K> {
 
 struct Entry<K> {
     key: K,
-    /// When the store last said that it stands, at the latest.
+    /// The time at which the store last said that it stands, at the latest.
     confirmed: Instant,
     is_confirmed: bool,
     /// Told once.
@@ -173,7 +173,7 @@ impl<K: Clone> Shared<K> {
         self.lease / 4
     }
 
-    /// What is to be renewed, once it is time; nothing once there is nothing any more.
+    /// Waits until leases are due, and returns those; nothing once there are no more leases.
     fn wait(&self, due: Instant) -> Option<(Vec<u64>, Vec<K>)> {
         let mut state = self.state();
         loop {
@@ -230,7 +230,7 @@ pub struct HeldLease<K> {
 }
 
 impl<K> HeldLease<K> {
-    /// When the thread last asked for a renewal that was confirmed.
+    /// The time at which the thread last asked for a renewal that was confirmed.
     pub fn confirmed(&self) -> Option<Instant> {
         let state = self.shared.state();
         state.held.get(&self.id).filter(|entry| entry.is_confirmed).map(|entry| entry.confirmed)
@@ -260,7 +260,7 @@ impl<K> fmt::Debug for HeldLease<K> {
     }
 }
 
-/// How long the thread waits after a renewal that failed, if the lease leaves it the time.
+/// The time that the thread waits after a renewal that failed, if the lease leaves it the time.
 const RETRY: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
@@ -371,7 +371,8 @@ mod tests {
         assert!(began.elapsed() >= LEASE * 2, "{:?}", began.elapsed());
     }
 
-    /// How long it takes until a renewal has failed so often of a lease that is renewed otherwise, and is not lost.
+    /// Measures the time until so many renewals have failed of a lease that its work renews itself, and that is not
+    /// lost.
     fn time_to_fail(lease: Duration, answer: Vec<Renewal>, times: usize) -> Duration {
         let (said, heard) = mpsc::channel();
         let leases = LeaseThread::new("test-renewals", lease, move || {

@@ -1,4 +1,4 @@
-//! What a request holds of its transport for as long as it runs.
+//! Permits: things that a request holds of its transport for as long as it runs.
 
 use std::any::Any;
 use std::fmt;
@@ -31,7 +31,7 @@ impl<T> Permit<T> {
         Self(Mutex::new(Some(held)))
     }
 
-    /// What is held, unless something that goes on has taken it over.
+    /// Returns what is held, unless work that goes on has taken it over.
     pub fn into_inner(self) -> Option<T> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,7 +55,7 @@ impl<T: Send + Sync + 'static> Lend for Permit<T> {
     }
 }
 
-/// What a context has of a permit.
+/// The permit of a context.
 #[derive(Debug, Clone)]
 pub(crate) enum Held<'h> {
     /// It is the transport's still.

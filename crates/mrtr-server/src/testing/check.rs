@@ -1,4 +1,4 @@
-//! What is wrong with a server that builds all the same: looked for before its users find it.
+//! Checks for mistakes in a server that builds all the same, before its users find them.
 
 use std::error::Error;
 use std::fmt;
@@ -49,7 +49,7 @@ pub fn check(server: &Server) -> Result<(), Problems> {
     if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
 }
 
-/// What [`check`] found.
+/// The problems that [`check`] found.
 ///
 /// ```
 /// use mrtr_server::{Server, testing};

@@ -174,7 +174,7 @@ impl Conversation {
         &self.response
     }
 
-    /// What the server said before its last response.
+    /// The notifications that the server sent before its last response.
     pub fn notifications(&self) -> &[Value] {
         &self.notifications
     }
@@ -222,13 +222,13 @@ impl Conversation {
         interim.iter().flat_map(InputRequiredResult::input_requests).map(|(key, _)| key.to_owned()).collect()
     }
 
-    /// What is asked under a key.
+    /// The question under a key.
     pub fn question(&self, key: &str) -> Option<InputRequest> {
         let interim = self.interim()?;
         interim.input_requests().find(|(asked, _)| *asked == key).map(|(_, request)| request.clone())
     }
 
-    /// Where a question sends the user, if it is one by URL.
+    /// The URL that a question sends the user to, if it is one by URL.
     ///
     /// ```
     /// # use mrtr_server::testing::Client;
@@ -252,8 +252,8 @@ impl Conversation {
         request["params"]["url"].as_str().map(str::to_owned)
     }
 
-    /// What [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last reply
-    /// carries a state. A name in a scope is another one, which this does not find.
+    /// The id that [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last
+    /// reply carries a state. A name in a scope is another one, which this does not find.
     pub fn interaction_id(&self, name: &str) -> Option<String> {
         let revision = self.client.context.caller.revision;
         let state = RequestState::new(self.state()?);

@@ -1,4 +1,5 @@
-//! What a handler takes besides its flow: a type that is read from JSON and has a schema, and why arguments are not of it.
+//! The arguments of a handler: a type that is read from JSON and has a schema, and the reasons why arguments do not fit
+//! it.
 
 use mrtr_schema::error::Problem;
 use mrtr_schema::{Json, JsonObject, ReadError};
@@ -7,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-/// What a handler can take as its arguments: every type that can be read from JSON, and that has a schema to tell
-/// callers what that JSON is.
+/// A type that a handler can take as its arguments: it can be read from JSON, and has a schema that tells callers what
+/// that JSON is.
 ///
 /// ```
 /// use mrtr_server::handler::HandlerArguments;
@@ -90,8 +91,8 @@ fn at(segment: Segment, reason: ReadError) -> ReadError {
     }
 }
 
-/// What serde says, without the line and column of a text that the caller may never have written as such, and without
-/// the names of Rust's types.
+/// Puts serde's error in our words: without the line and column of a text that the caller may never have written as
+/// such, and without the names of Rust's types.
 fn in_words(error: &serde_json::Error) -> ReadError {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -119,7 +120,8 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     ReadError::refused(said)
 }
 
-/// What stands there, told by what serde makes of it. A number that is not whole, or not written so, is shown.
+/// Names the kind of value that serde found. A number that is not whole, or not written as a whole one, is shown
+/// itself.
 fn kind_found(found: &str) -> &str {
     if let Some(number) = found.strip_prefix("floating point ") {
         return number;
@@ -136,7 +138,8 @@ fn kind_found(found: &str) -> &str {
     kinds.into_iter().find(|(known, _)| found.starts_with(known)).map_or(found, |(_, kind)| kind)
 }
 
-/// What a type wants, by what its visitor expects. What an author wrote as an expectation is said as it is.
+/// Names the kind of value that a type wants, from what its visitor expects. Words that an author wrote stay as they
+/// are.
 fn kind_wanted(expected: &str) -> &str {
     match expected {
         integer if range(integer).is_some() => "a whole number",

@@ -11,7 +11,7 @@ enum Part {
     Literal(String),
     Variable {
         name: String,
-        /// Whether it may span slashes.
+        /// True if its value may contain slashes.
         any: bool,
     },
 }

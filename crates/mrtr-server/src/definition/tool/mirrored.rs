@@ -55,7 +55,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>,
     }
 }
 
-/// How an argument is written in a header; one that is absent or null is not.
+/// The text of an argument in a header. An argument that is absent or null has none.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -65,7 +65,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// What one header claims.
+/// The claim of one header.
 ///
 /// ```
 /// use mrtr_server::transport::{HeaderClaim, Headers};

@@ -53,7 +53,7 @@ struct World {
     pool: FairPool,
     accounts: Vec<Account>,
     held: Vec<Held>,
-    /// Whether something was charged beyond the capacity.
+    /// True if something was charged beyond the capacity.
     is_overdrawn: bool,
 }
 

@@ -55,7 +55,7 @@ pub enum BuildError {
     Arguments {
         /// The prompt, resource or template.
         name: String,
-        /// The argument that is missing, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// Arguments cannot be checked against a tool's schema.

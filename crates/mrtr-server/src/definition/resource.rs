@@ -58,7 +58,7 @@ pub struct ResourceTemplate {
     completers: Completers,
 }
 
-/// Reads a resource: its handler, and the settings of its flows.
+/// The reader of a resource: its handler, the settings of its flows, and its caching hints.
 pub(crate) struct Reader {
     pub(crate) handler: Handler<ReadResourceResult>,
     pub(crate) settings: FlowSettings,

@@ -55,8 +55,7 @@ pub struct SessionLimits {
     pub calls: usize,
     /// Limits how many questions of a call are open at a time. 64 by default.
     pub questions: usize,
-    /// The time that a client has for an answer, unless the tool or the question says otherwise. Ten minutes by
-    /// default.
+    /// The time a client has for an answer, unless the tool or the question says otherwise. Ten minutes by default.
     pub question_timeout: Duration,
 }
 

@@ -51,7 +51,7 @@ struct Table {
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<Session>>,
-    /// True if a task watches them for their end.
+    /// True while a spawned task looks after them.
     is_watched: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How large a journal grows, how far a flow has come, and the ids that stay the same.
+//! The size of a journal, the progress of a flow, and the ids that stay the same.
 
 use mrtr_schema::CallToolResult;
 use mrtr_schema::roots::ListRootsRequest;
@@ -341,7 +341,7 @@ async fn a_question_is_told_apart_wherever_the_slash_is() {
     assert_eq!(same.len(), 2, "names without a slash are what they were: {asked:?}");
 }
 
-/// What an older version recorded under a name with a slash is not done again.
+/// A step that an older version recorded under a name with a slash is not done again.
 #[tokio::test]
 async fn a_step_that_an_older_version_recorded_is_found_wherever_the_slash_is() {
     use mrtr_flow::{Journal, Outcome, RunContext, run};

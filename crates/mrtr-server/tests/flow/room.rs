@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 
 use crate::support::{Age, Effects, Log, Name, begin, call, expect_internal, tool};
 
-/// What a flow has by default for all that it goes on with, as GUIDE says.
+/// The room that a flow has by default for all that it goes on with, as GUIDE says.
 const ROOM: usize = 43 << 10;
 
 async fn answered(call: Conversation, letters: usize) -> Conversation {
@@ -132,7 +132,7 @@ async fn a_second_step_without_room_is_the_handlers_mistake_and_does_not_begin()
     assert_eq!(happened.count(), 0);
 }
 
-/// What came before an effect does not count against an answer that comes after it, however much it was.
+/// Nothing that came before an effect counts against an answer that comes after it, however much it was.
 #[tokio::test]
 async fn a_short_answer_goes_on_also_where_a_long_one_came_before_the_step() {
     let asked = call(async |flow: Flow| {

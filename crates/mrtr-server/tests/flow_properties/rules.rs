@@ -114,7 +114,7 @@ fn answers_were_asked_for(line: &[&Run]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What a run saw of a race or a timeout, every later run of its line sees too.
+/// Checks that every later run of a line sees the same end of a race or a timeout as the run before.
 fn races_end_the_same_way(line: &[&Run]) -> Result<(), TestCaseError> {
     let mut ended = HashMap::new();
     for event in line.iter().flat_map(|run| &run.events) {

@@ -254,7 +254,7 @@ async fn panics_beside() {
     panic!("{ON_PURPOSE}");
 }
 
-/// What panics that belong to a program say.
+/// The message of panics that belong to a program.
 pub(crate) const ON_PURPOSE: &str = "on purpose";
 
 /// Does what no handler may do. It never returns.

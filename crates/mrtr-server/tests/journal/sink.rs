@@ -1,4 +1,4 @@
-//! What a sink is told rebuilds the journal, wherever the run is cut off.
+//! A sink's entries rebuild the journal, wherever the run is cut off.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -256,7 +256,7 @@ async fn a_run_that_waits_for_nothing_of_its_own_is_stopped_too() {
     assert!(matches!(report.outcome, Outcome::Stopped(StopReason::Shutdown)), "{report:?}");
 }
 
-/// What such a sink is told of a run of this handler, and how that ended.
+/// Runs this handler with a sink that keeps what it is told, and returns how the run ended.
 async fn told<T>(
     handler: impl AsyncFnOnce(Flow) -> Result<T, Failure>,
     journal: Journal,

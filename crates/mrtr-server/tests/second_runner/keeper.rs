@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What is kept, over restarts: rows by id. Clones are the same.
+/// The table that outlives restarts: rows by id. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Kept(Arc<Mutex<HashMap<String, Row>>>, watch::Sender<()>);
 
@@ -38,7 +38,7 @@ struct Row {
     revision: String,
     flow: [u8; 16],
     times: [u64; 2],
-    /// Which run has it; an earlier one writes nothing any more.
+    /// The number of the run that has it; an earlier run writes nothing any more.
     fence: u64,
     /// Entries as they came, one after the other.
     journal: Vec<u8>,
@@ -55,7 +55,7 @@ struct Row {
 #[derive(Clone)]
 struct Asked {
     name: String,
-    /// What it is called on the wire.
+    /// Its key on the wire.
     key: String,
     wording: mrtr_flow::Asked,
     optional: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Keeper {
     kept: Kept,
     host: Arc<OnceLock<Host>>,
     runs: Arc<Mutex<HashMap<String, Vec<JoinHandle<()>>>>>,
-    /// How to stop the run that has a flow.
+    /// The signals that stop the runs, by flow.
     signals: Arc<Mutex<HashMap<String, StopSignal>>>,
 }
 

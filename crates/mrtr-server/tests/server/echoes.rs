@@ -1,4 +1,4 @@
-//! What a stranger sent comes back in errors and goes into the log cut short, wherever it stood.
+//! Echoes: a stranger's words come back in errors and go into the log cut short, wherever they stood.
 
 use mrtr_schema::Revision;
 use mrtr_schema::tools::InputSchema;
@@ -112,7 +112,7 @@ fn message(revision: Revision, (method, params): &(&str, Value)) -> Value {
     message
 }
 
-/// What takes the place of something.
+/// A thing that takes the place of another.
 #[derive(Debug, Clone)]
 enum Spoilt {
     Text(String),

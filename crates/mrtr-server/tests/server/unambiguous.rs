@@ -1,5 +1,5 @@
-//! What two readers could read differently is refused, wherever it stands: a key that stands twice in its object, and
-//! half a surrogate pair.
+//! JSON that two readers could read differently is refused, wherever it stands: a key that stands twice in its object,
+//! and half a surrogate pair.
 
 mod written;
 

@@ -13,7 +13,7 @@ pub(crate) struct Legacy {
     pub(crate) server: Server,
     pub(crate) caller: Option<Caller>,
     pub(crate) session: String,
-    /// What the server answered to `initialize`.
+    /// The server's answer to `initialize`.
     pub(crate) opened: Value,
     ids: AtomicI64,
 }
@@ -182,7 +182,7 @@ impl OpenCall {
         message
     }
 
-    /// Whether it came as one message.
+    /// Returns true if it came as one message.
     pub(crate) fn is_single(&self) -> bool {
         self.single.is_some()
     }

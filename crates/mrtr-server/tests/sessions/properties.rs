@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::client::{Legacy, OpenCall, settle, until};
 use crate::tools::Name;
 
-/// What was done, and how often.
+/// The effects, and the number of times that each was done.
 #[derive(Clone, Default)]
 struct Effects(Arc<Mutex<HashMap<String, usize>>>);
 

@@ -57,7 +57,7 @@ fn abandoned_calls_that_report_for_ever_leave_others_their_turns_and_end_by_thei
     });
 }
 
-/// How many questions wait: more than a task of the runtime may take in one turn.
+/// The number of questions that wait: more than a task of the runtime may take in one turn.
 const MANY: usize = 300;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What is given up under a reservation: a renewal that fails, a run that hangs, a step that its handler dropped.
+//! Work that is given up under a reservation: a renewal that fails, a run that hangs, a step that its handler dropped.
 
 use std::future::{Future, pending};
 use std::sync::Arc;

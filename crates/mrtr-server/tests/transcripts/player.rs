@@ -14,7 +14,7 @@ use crate::compare::{STATE, differences};
 use crate::handlers;
 use crate::script::{Exchange, Script};
 
-/// What went wrong, for a person to read.
+/// The reason why a script failed, for a person to read.
 pub(crate) struct Failed(pub(crate) String);
 
 /// Plays all of a script, up to the first exchange that goes wrong.

@@ -68,7 +68,7 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Those that a request brings, each of which is an object.
+    /// Reads the answers that a request brings, each of which is an object.
     fn of(request: &Request<'a>) -> Result<Option<Self>, ErrorObject> {
         let mut odd: Option<Box<str>> = None;
         let answers = request.params.indexed_object("inputResponses", |key, answer| {
@@ -398,7 +398,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// By who is to read about it: the model of some failures, the caller of others, the operator of the rest.
+    /// Reports a failure to its reader: the model reads of some, the caller of others, and the operator of the rest.
     fn failed<R: FlowOutput>(&self, failure: Failure) -> Result<String, ErrorObject> {
         match failure.into_kind() {
             FailureKind::Tool(text) => {

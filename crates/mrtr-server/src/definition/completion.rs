@@ -1,4 +1,4 @@
-//! Completion: what the user may be about to type, asked of a flow.
+//! Completion of arguments: a flow suggests what the user may be about to type.
 
 use std::collections::{BTreeMap, HashMap};
 

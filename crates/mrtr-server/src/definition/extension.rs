@@ -66,19 +66,19 @@ pub trait Extension: Send + Sync + 'static {
     /// The settings that the server declares for it, in a revision that has it.
     fn capability(&self, revision: Revision) -> Option<JsonObject>;
 
-    /// Says in the server's capabilities what it is, in a revision that has it: under its name among the extensions,
-    /// unless a revision wants it elsewhere.
+    /// Declares it in the server's capabilities, in a revision that has it: under its name among the extensions, unless
+    /// the revision has another place for it.
     fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
         if let Some(capability) = self.capability(revision) {
             capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
         }
     }
 
-    /// Is told of the server once it is built.
+    /// Learns of the server once it is built.
     fn attached(&self, _host: Host) {}
 
-    /// Is told that the server is about to end: it begins no more work of its own, and answers requests that wait for
-    /// something, also those that come from now on. It may be told more than once.
+    /// Hears that the server is about to end. From now on it begins no more work of its own, and answers the requests
+    /// that wait for something, also those that are still to come. The server may call this more than once.
     fn shutdown_begins(&self) {}
 
     /// Returns true if a method of this revision is its own.
@@ -109,7 +109,7 @@ pub trait Extension: Send + Sync + 'static {
         true
     }
 
-    /// Is offered each call of a tool that it wants before it runs, and may answer it.
+    /// Gets the offer of each call of a tool that it wants, before the call runs, and may answer it.
     async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
@@ -125,7 +125,7 @@ pub trait Extension: Send + Sync + 'static {
     }
 }
 
-/// A request for one of an extension's own methods, or for what it tells subscribers.
+/// A request for one of an extension's own methods, or for its notifications to subscribers.
 ///
 /// ```
 /// use mrtr_server::ProtocolError;
@@ -149,11 +149,11 @@ pub struct ExtensionRequest<'a> {
     pub capabilities: &'a ClientCapabilities,
     /// The caller who sent it.
     pub caller: Option<&'a Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
 }
 
-/// A call of a tool, as it is offered: nothing of it is copied unless the extension takes it.
+/// A call of a tool, as the server offers it to extensions. Nothing of it is copied unless an extension takes it.
 ///
 /// ```
 /// use mrtr_server::TaskPolicy;
@@ -221,12 +221,12 @@ impl<'a> OfferedCall<'a> {
         self.caller
     }
 
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub fn tenant(&self) -> Option<&'a str> {
         self.tenant
     }
 
-    /// The account that the transport names: it tells apart callers that no issuer vouches for, such as by their address.
+    /// The account that the transport names. It tells apart callers that no issuer vouches for, for example by address.
     pub fn account(&self) -> Option<&'a CallerKey> {
         self.account
     }
@@ -295,12 +295,13 @@ pub struct ToolCall {
     pub capabilities: ClientCapabilities,
     /// The caller who sent it.
     pub caller: Option<Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<String>,
 }
 
 impl ToolCall {
-    /// Runs the tool over the journal. `adjust` makes the run what the runner wants: a task, with a sink.
+    /// Runs the tool over the journal. `adjust` changes the run's context to what the runner needs, such as that of a
+    /// task with a sink.
     ///
     /// Fails if the server or the tool is gone.
     pub async fn run(
@@ -346,7 +347,7 @@ impl fmt::Debug for ToolCall {
     }
 }
 
-/// The server, as an extension sees it: it does not keep it alive.
+/// The server, as an extension sees it. This does not keep the server alive.
 ///
 /// ```
 /// use mrtr_server::Sealer;
@@ -365,8 +366,8 @@ impl Host {
         Self(Arc::downgrade(parts))
     }
 
-    /// A call that was kept, to be run again: of the published revision, from no caller in particular, by a client that
-    /// declared nothing, unless its members are set to what they were.
+    /// A call that an extension kept, to be run again. It is of the published revision, from no caller in particular,
+    /// by a client that declared nothing, until the extension sets its members to what they were.
     pub fn call(&self, tool: impl Into<String>, arguments: Json, flow_progress: FlowProgress) -> ToolCall {
         ToolCall {
             host: self.clone(),
@@ -386,15 +387,15 @@ impl Host {
         self.0.upgrade().ok_or_else(|| misuse("the server is gone"))
     }
 
-    /// The tools that the server has, while there is a server, and whether their calls run as tasks.
+    /// The server's tools, each with its policy for tasks, while the server exists.
     pub fn tools(&self) -> Option<Vec<(String, TaskPolicy)>> {
         let server = self.0.upgrade()?;
         Some(server.tools.iter().map(|(name, tool)| (name.clone(), tool.settings.tasks)).collect())
     }
 
-    /// Holds back the handlers of plain calls that begin from now on, for something that must be alone in its process.
+    /// Holds back the handlers of plain calls that begin from now on, for work that must be alone in its process.
     ///
-    /// `None` if one runs, if they are held back already, or if the server is gone.
+    /// Returns `None` if one of them runs, if they are held back already, or if the server is gone.
     pub fn hold_calls(&self) -> Option<CallHold> {
         let shared = Arc::clone(&self.0.upgrade()?.shared);
         shared.load.hold().then(|| CallHold(shared))
@@ -412,7 +413,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// Handlers of plain calls are held back until it is dropped.
+/// Holds back the handlers of plain calls until it is dropped.
 ///
 /// ```
 /// use mrtr_server::extend::Host;

@@ -7,7 +7,7 @@ use mrtr_flow::ProtocolError;
 use mrtr_schema::Json;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 
-/// A notification of an extension's, for a subscriber.
+/// A notification from an extension to a subscriber.
 ///
 /// ```
 /// use mrtr_server::extend::ExtensionNotice;
@@ -78,7 +78,7 @@ impl fmt::Debug for ExtensionNotices {
 pub enum ExtensionReply {
     /// The result.
     Result(Json),
-    /// Notifications, and at last the result or the error. What comes after that is not sent.
+    /// Notifications, and at last the result or the error. Anything after that is not sent.
     Stream(BoxStream<'static, ExtensionMessage>),
 }
 

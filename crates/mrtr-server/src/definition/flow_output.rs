@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::definition::parts::Shared;
 
-/// The complete result of a method whose handlers are flows. Implemented here alone.
+/// The complete result of a method whose handlers are flows. Only this crate implements it.
 ///
 /// ```
 /// use mrtr_server::extend::FlowOutput;
@@ -67,7 +67,7 @@ pub trait FlowOutput: Wire {
 impl FlowOutput for CallToolResult {
     const WHAT: &'static str = "tool";
 
-    /// The model reads of it, and may try again.
+    /// Tells the model, which may try again.
     fn failed(text: String) -> Result<Self, ErrorObject> {
         let mut result = Self::new([ContentBlock::text(text)]);
         result.is_error = Some(true);

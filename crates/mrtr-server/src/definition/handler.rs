@@ -1,4 +1,4 @@
-//! Handlers of every shape, made one.
+//! Handlers of every shape, turned into one type.
 
 mod arguments;
 mod call;
@@ -45,7 +45,7 @@ pub trait ToolHandler: Send + Sync + 'static {
     /// The type of its output.
     type Output: IntoOutput + 'static;
 
-    /// One run.
+    /// Runs the handler once.
     fn call(
         &self,
         flow: Flow,
@@ -176,7 +176,7 @@ impl<R> fmt::Debug for Handler<R> {
 }
 
 impl<R: FlowOutput> Handler<R> {
-    /// Begins a run. Gives what is to be awaited, or what came of it already.
+    /// Begins a run. Returns a future to await, or the outcome if there is one already.
     pub(crate) fn start(
         &self,
         flow: Flow,

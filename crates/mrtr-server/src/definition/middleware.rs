@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use mrtr_flow::{Caller, ProtocolError};
 use mrtr_schema::{ErrorObject, Revision};
 
-/// Something that goes around every request: it may refuse it before it runs, and hears how it ended.
+/// A layer around every request: it may refuse a request before it runs, and hears how the request ended.
 ///
-/// It is asked in every round: a state grants nothing.
+/// The server asks it in every round, because a state grants nothing.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
@@ -37,8 +37,8 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Hears how a request ended that this one let through, also where another refused it: the last to let it through hears
-    /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
+    /// Hears how a request ended that this middleware let through, also if another one refused it. The last one to let
+    /// it through hears first. A tool that failed is a result, not an error. For a subscription, this is its beginning.
     ///
     /// If the client goes away meanwhile, the request is dropped where it stands, and no middleware hears how it ended.
     async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
@@ -65,7 +65,7 @@ pub struct RequestInfo<'a> {
     pub name: Option<&'a str>,
     /// The caller who sent it.
     pub caller: Option<&'a Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
     /// The revision.
     pub revision: Revision,

@@ -44,10 +44,10 @@ use serde::Serialize;
     note = "a type of your own may implement `mrtr_server::handler::IntoOutput`"
 )]
 pub trait IntoOutput<R = CallToolResult> {
-    /// Makes a result of it.
+    /// Turns it into a result.
     fn into_output(self) -> Result<Output<R>, Failure>;
 
-    /// The schema that structured results follow, if they are.
+    /// The schema that its structured results follow, if it has any.
     fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
         Ok(None)
     }
@@ -142,7 +142,8 @@ outputs! {
     }
 }
 
-/// A value for programs, with its schema: goes out as structured content, and as text for those that read only that.
+/// A value for programs, with its schema: the result has it as structured content, and as text for clients that read
+/// only text.
 ///
 /// ```
 /// # use mrtr_server::{Failure, Flow, Structured};
@@ -171,9 +172,9 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
     }
 }
 
-/// A question by hand, manual mode: for handlers that keep their own account of where they are.
+/// A question by hand, in manual mode: for a handler that keeps its own account of where it is.
 ///
-/// The state is sealed for them. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
+/// The server seals the state. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
 /// [`Flow::carried`](crate::Flow::carried) the state.
 ///
 /// ```
@@ -199,7 +200,7 @@ pub struct InputRequired {
 }
 
 impl InputRequired {
-    /// Nothing yet. A reply must ask or carry something.
+    /// A reply that is still empty. It must ask or carry something.
     pub fn new() -> Self {
         Self::default()
     }

@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// Writes results, and says in each whose it is.
+/// Writes results, each with the server's name.
 pub(crate) struct ResultWriter {
     pub(crate) info: Implementation,
     /// The server's name as it stands in the metadata of results.

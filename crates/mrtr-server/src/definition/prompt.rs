@@ -12,7 +12,7 @@ use crate::error::BuildError;
 
 /// A prompt that a server offers.
 ///
-/// Its arguments are texts; numbers and booleans in the handler's type are read from them.
+/// Its arguments are texts; the server reads numbers and booleans in the handler's type from them.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Prompt};

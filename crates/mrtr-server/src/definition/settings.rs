@@ -24,8 +24,9 @@ pub(crate) struct FlowSettings {
     pub(crate) question_timeout: Option<Duration>,
 }
 
-/// The setters that tools, prompts, resources and templates share: what is said of one by its `define`, and how its flows
-/// are kept, in the settings at the end of this path. What a description says differs, and is written where it is used.
+/// The setters that tools, prompts, resources and templates share: they change its definition through `define`, and the
+/// settings of its flows, which are at the end of this path. The doc comment of `description` differs, and stands where
+/// the macro is used.
 macro_rules! shared_setters {
     ($item:ident, $($settings:ident).+, $(#[$description:meta])+) => {
         impl $item {
@@ -61,8 +62,8 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
-            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+            /// Ends a run of it after this long, with an error that says what it was waiting for. Without this, the
+            /// server's [`run_deadline`](crate::Builder::run_deadline) counts.
             #[must_use]
             pub fn run_deadline(mut self, limit: std::time::Duration) -> Self {
                 self.$($settings).+.run_deadline = Some(limit);
@@ -89,7 +90,7 @@ pub(super) use shared_setters;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatePolicy {
-    /// Always. An answer that comes with a state counts for what that state says was asked.
+    /// Always. An answer that comes with a state counts for the question that this state says was asked.
     #[default]
     Always,
     /// Only when there is something to carry. A client may then answer before it is asked.
@@ -114,7 +115,7 @@ pub enum TaskPolicy {
     ByFlow,
     /// From the beginning, if the client can follow tasks.
     IfPossible,
-    /// From the beginning; a client that cannot follow tasks is refused.
+    /// From the beginning; the server refuses a client that cannot follow tasks.
     Required,
 }
 
@@ -148,7 +149,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Each state of the tool is used once; a replay with the same answers gets the same reply.
+    /// Lets each state of the tool be used once; a replay with the same answers gets the same reply.
     pub fn new(store: Arc<dyn SingleUse>) -> Self {
         Self { store, refuse_replays: false }
     }

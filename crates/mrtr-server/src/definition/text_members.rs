@@ -18,7 +18,7 @@ struct TextMember {
 }
 
 impl TextMembers {
-    /// The members of a type, or why no texts can be read as it.
+    /// The members of a type, or the reason why it cannot be read from texts.
     pub(super) fn of(schema: &JsonObject) -> Result<Self, String> {
         let schema: Value = schema.to().unwrap_or_default();
         if schema["type"].is_string() && schema["type"] != "object" {
@@ -44,7 +44,7 @@ impl TextMembers {
         }
     }
 
-    /// A member that must be there, and for which there is no such variable.
+    /// A required member for which there is no variable.
     pub(super) fn without_variable(&self, variables: &[&str]) -> Option<&str> {
         let needed = self.0.iter().filter(|member| member.required).map(|member| &*member.name);
         needed.into_iter().find(|name| !variables.contains(name))

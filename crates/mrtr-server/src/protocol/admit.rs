@@ -25,8 +25,8 @@ use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
 ///
-/// Only [`read`] makes one of a message, and only [`Server`](crate::Server) has a message: what outlives the borrow of it
-/// is made an [`OwnedAdmitted`].
+/// Only [`read`] makes one from a message, and only [`Server`](crate::Server) has a message: work that outlives the
+/// borrow of it gets an [`OwnedAdmitted`].
 pub(crate) struct Admitted<'a> {
     pub(crate) id: RequestId,
     pub(crate) request: Request<'a>,
@@ -52,13 +52,13 @@ pub(crate) struct OwnedAdmitted {
 }
 
 impl OwnedAdmitted {
-    /// Has the client hear what it asked to hear.
+    /// Sends the client the notifications that it asked for.
     pub(super) fn notify(&mut self, sender: mpsc::Sender<String>, revision: Revision) {
         let (progress, log) = (self.client.progress.take(), self.client.log);
         self.request.notifier = Some(Arc::new(Notifier { progress, log, to: Receiver::Stream(sender), revision }));
     }
 
-    /// Has the client hear what it asked to hear, by a notifier for its token.
+    /// Sends the client the notifications that it asked for, by a notifier for its token.
     pub(crate) fn hear(&mut self, notifier: impl FnOnce(Option<ProgressToken>) -> Notifier) {
         self.request.notifier = Some(Arc::new(notifier(self.client.progress.take())));
     }
@@ -72,7 +72,7 @@ impl OwnedAdmitted {
     }
 }
 
-/// Reads a message: its era comes first, and what is modern is checked in the order of the protocol.
+/// Reads a message: tells its era first, and checks a modern one in the order of the protocol.
 pub(crate) fn read<'a>(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Admission<'a> {
     let revision = context.caller.revision;
     let message = match Envelope::parse(body) {
@@ -126,7 +126,7 @@ impl<'a> Admitted<'a> {
         }
     }
 
-    /// With the message, for what outlives the borrow of it.
+    /// Takes the message along, for work that outlives the borrow of it.
     pub(crate) fn into_owned(self) -> Result<OwnedAdmitted, Reply> {
         let Self { id, request, client, route } = self;
         match request.to_owned() {
@@ -176,7 +176,7 @@ impl<'a> Unchecked<'a> {
         Ok((declared, route))
     }
 
-    /// Parameters of which all is looked at in any case, by what reads them.
+    /// The parameters that are checked in full anyway, by the code that reads them.
     fn read_as_types(&self, route: Route) -> &'static [&'static str] {
         let may_ask = self.request.brings_answers();
         match route {
@@ -203,8 +203,8 @@ impl<'a> Unchecked<'a> {
     }
 
     #[cold]
-    /// A client of older revisions begins with `initialize`, and with no metadata or headers: whatever it lacks, it is
-    /// told which versions there are.
+    /// Names the server's versions in an error. A client of older revisions begins with `initialize`, and with no
+    /// metadata or headers: whatever it lacks, it learns which versions there are.
     fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
         let revision = self.context.caller.revision;
         let is_older = self.request.method == "initialize" && !revision.has(Feature::Sessions);
@@ -227,7 +227,7 @@ impl<'a> Unchecked<'a> {
         RequestMeta::read_members(meta, revision.strict()).map_err(in_meta).and_then(with_short_token)
     }
 
-    /// In revisions whose requests do not say what the client can do, the context says it.
+    /// Returns what the context says of the client, in revisions whose requests do not say it.
     fn declared_elsewhere(&self) -> Result<ClientMeta, ErrorObject> {
         let context = &self.context.caller;
         let dialect = context.revision.lenient();
@@ -244,7 +244,8 @@ impl<'a> Unchecked<'a> {
         checked.map_err(|error| self.explained(error, version))
     }
 
-    /// Some clients keep the header of a session they had begun, and say another version in `_meta`.
+    /// Explains an error to clients that keep the header of a session they had begun, and say another version in
+    /// `_meta`.
     #[cold]
     fn explained(&self, error: ErrorObject, version: &str) -> ErrorObject {
         let claimed = match self.context.claims.as_ref().map(|claims| &claims.version) {

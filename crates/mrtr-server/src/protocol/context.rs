@@ -42,7 +42,7 @@ impl<'h> Context<'h> {
         Self::default()
     }
 
-    /// A request of this revision: older ones are told by where the request came in.
+    /// Sets the revision of the request. The transport knows an older one by where the request came in.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.caller.revision = revision;
@@ -65,7 +65,7 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// On whose behalf, where one server serves several tenants.
+    /// Sets the tenant on whose behalf the caller sent it, where one server serves several tenants.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
         self.caller.tenant = Some(tenant.into());
@@ -112,7 +112,8 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
+    /// Owns all that it has, for work that outlives the request's own headers. It takes over what the request holds of
+    /// its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
         let Self { claims, caller } = self;
         let claims = claims.map(|MessageClaims { version, method, name }| MessageClaims {
@@ -123,7 +124,7 @@ impl<'h> Context<'h> {
         Context { claims, caller: caller.into_owned() }
     }
 
-    /// Has it be one of a session, whose client is known: its headers mirror nothing.
+    /// Makes it the context of a request in a session, whose client is known: its headers mirror nothing.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.claims = None;
         self.caller.in_session(revision, client);

@@ -33,7 +33,7 @@ pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) 
     answered.unwrap_or_else(|error| Reply::error(Some(id.clone()), error.into(), request.context.revision))
 }
 
-/// Answers with a stream if anything is said before the response, and with the response alone otherwise.
+/// Answers with a stream if a notification comes before the response, and with the response alone otherwise.
 pub(crate) async fn answer_streaming(
     parts: Arc<Parts>,
     mut owned: OwnedAdmitted,
@@ -72,7 +72,7 @@ fn stream_from(
     Reply::Stream(ReplyStream::new(stream::once(async { first }).chain(rest)))
 }
 
-/// Past the middleware, to the method, and past the middleware again.
+/// Takes a request past the middleware, to its method, and past the middleware again.
 async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<Reply, ErrorObject> {
     let Admitted { id, request, route, .. } = admitted;
     let info = RequestInfo {
@@ -97,7 +97,7 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
     answered
 }
 
-/// Has a request answered by what its method belongs to.
+/// Answers a request by the part of the server that its method belongs to.
 async fn run_method(
     parts: &Arc<Parts>,
     id: &RequestId,
@@ -124,7 +124,8 @@ async fn run_method(
     result.map(|result| Reply::result(id, result))
 }
 
-/// Asks middleware in turn: who let the request through, and the refusal if one did not.
+/// Asks each middleware in turn, until one refuses. Returns those that let the request through, and the refusal if one
+/// did not.
 async fn pass<'a>(
     all: &'a [Arc<dyn Middleware>],
     call: &RequestInfo<'_>,
@@ -143,7 +144,7 @@ async fn pass<'a>(
 
 const NOTIFICATIONS_IN_FLIGHT: usize = 16;
 
-/// Has an extension answer a method of its own.
+/// Lets an extension answer a method of its own.
 async fn answer_by_extension(
     parts: &Arc<Parts>,
     id: &RequestId,

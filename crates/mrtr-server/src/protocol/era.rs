@@ -1,4 +1,4 @@
-//! The era of a message: told by one look at its metadata, before anything of it is checked.
+//! The era of a message: one look at its metadata tells it, before anything is checked.
 
 use bytes::Bytes;
 use mrtr_flow::for_server::internal_error;
@@ -17,7 +17,7 @@ pub(super) enum Meta<'a> {
     Known(ClientMeta),
     /// These members, with a version among them.
     Versioned(RawMembers<'a>),
-    /// Nothing that says a version.
+    /// No member that says a version.
     Versionless,
 }
 

@@ -38,12 +38,12 @@ pub enum Reply {
         /// The code, if it is an error, and how far the request had come: a transport may have a status for it.
         error: Option<(ErrorCode, Stage)>,
     },
-    /// Notifications, and a response as the last message. Dropping it cancels what it comes from.
+    /// Notifications, and a response as the last message. Dropping it cancels the request.
     Stream(ReplyStream),
     /// The notifications of a subscription, for as long as its client wants, and a response when the server ends it.
     /// Dropping it ends the subscription.
     Subscription(ReplyStream),
-    /// Nothing is answered: it was a notification.
+    /// No answer: the message was a notification.
     Accepted,
 }
 
@@ -63,9 +63,9 @@ pub enum Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a request reaches its method or it does not")]
 pub enum Stage {
-    /// It is wrong in itself, whatever its method: no message, or without what each request must say.
+    /// The request is wrong in itself, whatever its method: it is no message, or lacks what each request must say.
     Metadata,
-    /// Its method, or the lack of it, decided.
+    /// The request's method decided, or the lack of it.
     Method,
 }
 
@@ -115,7 +115,7 @@ impl Reply {
         Self::Message { body, error: Some((code, stage)) }
     }
 
-    /// The response, whatever notifications come before it; `None` if nothing is answered.
+    /// Waits for the response, past the notifications before it. Returns `None` if there is no answer.
     ///
     /// ```
     /// # use mrtr_server::{Context, Server};
@@ -180,9 +180,9 @@ impl ReplyStream {
         Self { kept_bytes, ..self }
     }
 
-    /// The memory that a subscription takes for as long as it lasts, as far as this crate keeps it: what its filter names,
-    /// and a fixed part. The request's own body is not needed any more. Nothing is counted for other streams, which end by
-    /// themselves.
+    /// The memory that a subscription takes for as long as it lasts, as far as this crate keeps it: what its filter
+    /// names, and a fixed part. The server no longer needs the request's own body. Other streams, which end by
+    /// themselves, count as nothing.
     pub fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }

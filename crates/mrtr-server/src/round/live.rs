@@ -38,7 +38,7 @@ pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
     /// A run has ended, and left this journal. Fails if that is more than the client may have kept for it.
     async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered>;
 
-    /// Why it cannot be asked anything, if it cannot.
+    /// The reason why the server cannot ask it anything, if there is one.
     fn unaskable(&self) -> Option<&'static str> {
         None
     }
@@ -66,7 +66,7 @@ pub(crate) struct LiveRun {
     pub(crate) journal_limit: usize,
 }
 
-/// Why a call does not go on.
+/// The reason why a call does not go on.
 #[derive(Debug)]
 pub(crate) enum NotAnswered {
     /// It was stopped: the client wants no reply any more.
@@ -157,7 +157,7 @@ impl Round<'_> {
         }
     }
 
-    /// For a tool, the model reads of it; the caller of anything else gets the error.
+    /// Reports a question that was refused: for a tool, to the model; for anything else, to the caller as an error.
     fn refused_question<R: FlowOutput>(&self, error: ErrorObject) -> Result<String, ErrorObject> {
         match R::failed(error.message.clone()) {
             Ok(result) => self.results.write_output(result, self.revision()),
@@ -166,7 +166,8 @@ impl Round<'_> {
     }
 }
 
-/// Tasks are offered in the modern era only; where something here runs tasks, the flow goes on in place.
+/// The failure of a flow that wants to become a task. The server offers tasks in the modern era only; where something
+/// here runs tasks, the flow goes on in place.
 fn no_task() -> Failure {
     ToolError::new("This tool goes on as a task, which a client with a session cannot have").into()
 }

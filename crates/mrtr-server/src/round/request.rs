@@ -47,7 +47,8 @@ impl<'h> CallerContext<'h> {
         }
     }
 
-    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
+    /// Owns all that it has, for work that outlives the request's own headers. It takes over what the request holds of
+    /// its transport.
     pub(crate) fn into_owned(self) -> CallerContext<'static> {
         let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
         let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());
@@ -61,7 +62,7 @@ impl<'h> CallerContext<'h> {
         self.client.as_ref()?.live.as_ref()
     }
 
-    /// Has it be one of a session, whose client is known.
+    /// Makes it that of a request in a session, whose client is known.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.revision = revision;
         self.mirrored = None;
@@ -187,8 +188,8 @@ impl OwnedRequest {
         self.info.runs_flow
     }
 
-    /// With a copy of its message, if that is short: a call that waits must not keep the buffer that its connection was
-    /// read into.
+    /// Copies its message, if that is short: a call that waits must not keep the buffer that its connection was read
+    /// into.
     pub(crate) fn compact(self) -> Result<Self, ErrorObject> {
         if self.size() > LONGEST_COPY {
             return Ok(self);

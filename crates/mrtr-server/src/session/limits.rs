@@ -19,12 +19,13 @@ use mrtr_state::Random;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Legacy {
-    /// Each has a session, in which it can be asked. A fleet of servers routes by the session's id.
+    /// Each client has a session, in which the server can ask it. A fleet of servers routes by the session's id.
     #[default]
     Sessions,
-    /// None has a session: plain tools work, and a tool that would ask is refused with a text that says why.
+    /// No client has a session: plain tools work, and the server refuses a tool that would ask, with a text that says
+    /// why.
     Stateless,
-    /// They are told which versions there are.
+    /// The server refuses them, and tells them which versions there are.
     Refuse,
 }
 
@@ -113,7 +114,7 @@ impl Borrow<str> for SessionId {
     }
 }
 
-/// Only its beginning: in a log it is to tell sessions apart, and not to be used.
+/// Shows only its beginning: in a log it tells sessions apart, and is of no use otherwise.
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SessionId({}…)", &self.0[..8])

@@ -1,4 +1,4 @@
-//! One session: whose it is, what was agreed in it, and its open calls.
+//! One session: its owner, what was agreed in it, and its open calls.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -85,7 +85,7 @@ struct State {
     calls: HashMap<RequestId, Arc<Call>>,
     /// Streams of calls that have ended and may be resumed, oldest first.
     ended: VecDeque<Arc<CallStream>>,
-    /// By which call each question was asked.
+    /// The call that asked each question.
     asked: HashMap<i64, RequestId>,
     /// The last question, and the last stream.
     questions: i64,
@@ -94,7 +94,7 @@ struct State {
     is_over: bool,
 }
 
-/// Why a call does not begin.
+/// The reason why a call does not begin.
 #[derive(Debug)]
 pub(super) enum NotBegun {
     /// Its id is another open call's.
@@ -246,7 +246,7 @@ impl Session {
         Ok(call)
     }
 
-    /// A call has ended. If it asked anything, its stream can still be resumed for a while.
+    /// Notes that a call has ended. If it asked anything, the client can still resume its stream for a while.
     pub(super) fn call_ended(&self, call: &Call) {
         let mut state = self.state();
         let is_it = state.calls.get(&call.id).is_some_and(|open| Arc::ptr_eq(&open.stream, &call.stream));
@@ -290,7 +290,7 @@ impl Session {
         call.deliver(id, answer, permit);
     }
 
-    /// The client does not want the response to a request any more.
+    /// Cancels a request: the client does not want its response any more.
     pub(super) fn cancel(&self, id: &RequestId) {
         let call = self.state().calls.get(id).map(Arc::clone);
         if let Some(call) = call {
@@ -342,7 +342,7 @@ impl State {
     }
 }
 
-/// A session that a message is being dealt with in: it does not make way.
+/// A session that is dealing with a message: it does not make way.
 pub(super) struct InUse(Arc<Session>);
 
 impl Deref for InUse {

@@ -1,4 +1,4 @@
-//! The questions of a call that its client was asked: what became of each.
+//! The questions that a call asked its client, and the outcome of each.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -26,7 +26,8 @@ pub(super) struct OpenQuestions {
 #[derive(Debug)]
 struct OpenQuestion {
     question: Question,
-    /// Under which id it was asked; none if it is only looked for, because the client consented to it before.
+    /// The id under which it was asked. There is none if the flow only looks if it is done, because the client
+    /// consented to it before.
     id: Option<i64>,
     patience: Duration,
     deadline: Timestamp,
@@ -48,7 +49,7 @@ enum Settled {
 struct Visit {
     key: String,
     request: InputRequest,
-    /// By which the client knows it.
+    /// The name by which the client knows it.
     elicitation: Option<String>,
 }
 
@@ -148,14 +149,14 @@ impl OpenQuestions {
         }
     }
 
-    /// A question whose answer would not do was asked again, under another id.
+    /// Notes that a question whose answer would not do was asked again, under another id.
     pub(super) fn asked_again(&mut self, key: &str, id: i64) {
         if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key && open.settled.is_none()) {
             open.id = Some(id);
         }
     }
 
-    /// A question cannot be put to the client.
+    /// Settles a question that cannot be put to the client.
     pub(super) fn fail(&mut self, key: &str, failure: Failure) {
         if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key) {
             open.settled = Some(Settled::Failed(failure));
@@ -171,7 +172,7 @@ impl OpenQuestions {
         answers.sum()
     }
 
-    /// The question that is asked under this id.
+    /// The key of the question that is asked under this id.
     pub(super) fn key_of(&self, id: i64) -> Option<String> {
         self.open.iter().find(|open| open.id == Some(id)).map(|open| open.question.key.clone())
     }
@@ -243,7 +244,7 @@ impl OpenQuestions {
         if keys.is_empty() { "it".to_owned() } else { keys.join(" and ") }
     }
 
-    /// Nothing is asked any more: the ids of what was.
+    /// Asks nothing any more, and returns the ids of the questions that were open.
     pub(super) fn close(&mut self) -> Vec<i64> {
         let open = std::mem::take(&mut self.open).into_iter();
         open.filter(|open| open.settled.is_none()).filter_map(|open| open.id).collect()

@@ -258,7 +258,7 @@ impl CallStream {
         Ok(())
     }
 
-    /// A question is settled: it need not be sent again.
+    /// Notes that a question is settled: it need not be sent again.
     pub(super) fn settled(&self, id: i64) {
         let mut state = self.state();
         state.forget(|event| event.kind == Kind::Question(id));

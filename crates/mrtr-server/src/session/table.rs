@@ -1,4 +1,4 @@
-//! All sessions of a server: opened, found by their owner, and ended when nothing is heard of them.
+//! All sessions of a server: begun, found by their owner, and ended when their client is silent for too long.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -143,9 +143,9 @@ impl Sessions {
         session.enter()
     }
 
-    /// Listens for what changes, or resumes the stream of which this was the last event that came.
+    /// Listens for changes, or resumes a stream after `last_event`, the last event that the client got of it.
     ///
-    /// `version` is what the transport's header claims, which must be the session's version if it is there.
+    /// `version` is the claim of the transport's header: if there is one, it must be the session's version.
     pub fn listen(
         &self,
         id: &str,
@@ -223,7 +223,7 @@ impl Table {
         self.open().sessions.values().map(Arc::clone).collect()
     }
 
-    /// Ends those of which nothing was heard for too long.
+    /// Ends the sessions whose clients were silent for too long.
     fn sweep(&self) {
         let now = self.clock.now();
         for session in self.sessions().iter().filter(|session| session.expires(now) <= now) {

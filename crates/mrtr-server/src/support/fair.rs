@@ -386,8 +386,8 @@ impl Holding {
         Account(Arc::clone(&self.usage))
     }
 
-    /// Has it hold so many units. If there is no room, it stays as it was. An offer is taken back first; if the pool has
-    /// taken it, there is no room.
+    /// Makes it hold so many units. If there is no room, it stays as it was. An offer is taken back first; if the pool
+    /// has taken it, there is no room.
     pub fn resize(&mut self, units: usize) -> Result<(), Full> {
         if !self.keep() {
             return Err(Full);

@@ -44,17 +44,17 @@ pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them lets two runs go on")]
 pub enum Renewal {
-    /// It stands for another while.
+    /// The lease stands for another while.
     Renewed,
     /// The work that it was for has ended.
     Ended,
-    /// Another has it.
+    /// Another holder has the lease.
     Lost,
     /// The outcome is not known: the store did not answer, or not in time.
     Failed,
 }
 
-/// Why a lease is not renewed any more.
+/// The reason why a lease is not renewed any more.
 ///
 /// ```
 /// use mrtr_server::extend::LeaseEnd;
@@ -66,7 +66,7 @@ pub enum Renewal {
 pub enum LeaseEnd {
     /// The work that it was for has ended.
     Ended,
-    /// Another has it, or may soon: two thirds of it have passed without a renewal that was confirmed.
+    /// Another holder has the lease, or may soon: two thirds of it have passed without a renewal that was confirmed.
     Lost,
 }
 
@@ -96,15 +96,16 @@ struct Entry<K> {
 }
 
 impl<K: Clone + Send + 'static> LeaseThread<K> {
-    /// Renews leases of this length. `connect` runs on the thread, each time that it starts, and gives what renews.
+    /// Renews leases of this length. `connect` runs on the thread, each time that it starts, and returns the function
+    /// that renews.
     pub fn new(name: &'static str, lease: Duration, connect: impl Fn() -> RenewAll<K> + Send + Sync + 'static) -> Self {
         let state = State { held: HashMap::new(), last: 0, is_running: false, is_closed: false };
         let connect = Box::new(connect);
         Self(Arc::new(Shared { name, lease, connect, state: Mutex::new(state), changed: Condvar::new() }))
     }
 
-    /// Has a lease renewed that was given at this moment or later, for as long as the value lives. `told` runs on the
-    /// thread.
+    /// Keeps a lease renewed for as long as the value lives. The store gave it at this moment or later. `told` runs on
+    /// the thread.
     pub fn hold(&self, key: K, since: Instant, told: impl FnOnce(LeaseEnd) + Send + 'static) -> HeldLease<K> {
         let mut state = self.0.state();
         state.last += 1;
@@ -168,7 +169,7 @@ impl<K: Clone> Shared<K> {
         }
     }
 
-    /// Somewhat sooner than those for whom the leases are would do it themselves.
+    /// The time between renewals: somewhat less than the work that holds the leases would take.
     fn pace(&self) -> Duration {
         self.lease / 4
     }
@@ -236,7 +237,7 @@ impl<K> HeldLease<K> {
         state.held.get(&self.id).filter(|entry| entry.is_confirmed).map(|entry| entry.confirmed)
     }
 
-    /// It was renewed otherwise, by what it is for: asked at this moment.
+    /// Notes that the work itself renewed the lease, and asked for that at this moment.
     pub fn was_renewed(&self, asked: Instant) {
         if let Some(entry) = self.shared.state().held.get_mut(&self.id) {
             entry.confirmed = entry.confirmed.max(asked);

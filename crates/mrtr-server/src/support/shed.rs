@@ -108,7 +108,8 @@ impl Gauge {
         self.running.load(Ordering::Relaxed) & !HELD
     }
 
-    /// Holds back rounds that begin from now on. Says whether it does: not while one runs, or another holder does.
+    /// Holds back rounds that begin from now on. Returns false while a round runs, or while another holder holds them
+    /// back.
     pub(crate) fn hold(&self) -> bool {
         self.running.compare_exchange(0, HELD, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }

@@ -63,7 +63,7 @@ pub fn check(server: &Server) -> Result<(), Problems> {
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// One after the other.
+    /// The problems, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Problems {
     }
 }
 
-/// In words: an `unwrap` shows this.
+/// Writes the problems in words: an `unwrap` shows this.
 impl fmt::Debug for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -39,7 +39,7 @@ use super::Client;
 /// # }
 /// ```
 ///
-/// A call that failed tells its caller a reference, and a test why:
+/// The caller of a call that failed gets a reference, and a test gets the reason:
 ///
 /// ```
 /// # use mrtr_server::testing::Client;
@@ -81,7 +81,7 @@ impl Conversation {
         self.response = self.notifications.pop().expect("a request is answered");
     }
 
-    /// The next retry fills in a form.
+    /// Fills in a form in the next retry.
     #[must_use]
     pub fn accept(self, key: &str, content: impl Serialize) -> Self {
         let content = Json::of(&content).and_then(|content| mrtr_schema::JsonObject::from_raw(content.as_raw()));
@@ -89,32 +89,32 @@ impl Conversation {
         self.answer(key, &result)
     }
 
-    /// The next retry agrees to visit a URL.
+    /// Agrees to visit a URL in the next retry.
     #[must_use]
     pub fn consent(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::new(mrtr_schema::elicitation::ElicitAction::Accept))
     }
 
-    /// The next retry says no.
+    /// Says no in the next retry.
     #[must_use]
     pub fn decline(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::decline())
     }
 
-    /// The next retry says that the person went away.
+    /// Says in the next retry that the person went away.
     #[must_use]
     pub fn cancel(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::cancel())
     }
 
-    /// The next retry brings this answer.
+    /// Brings this answer in the next retry.
     #[must_use]
     pub fn answer<T: Wire>(self, key: &str, answer: &T) -> Self {
         let answer = InputResponse::of(answer, self.client.context.caller.revision).expect("an answer is an object");
         self.answer_raw(key, serde_json::to_value(&answer).expect("an answer is JSON"))
     }
 
-    /// The next retry brings this, whatever it is.
+    /// Brings this value in the next retry, whatever it is.
     #[must_use]
     pub fn answer_raw(mut self, key: &str, answer: Value) -> Self {
         self.answers.insert(key.to_owned(), answer);

@@ -57,7 +57,7 @@ fn read_in_digits<A: DeserializeOwned>(arguments: &RawValue, error: serde_json::
     serde_json::from_str(spelt.get()).map_err(|error| reason::<A>(&spelt, error))
 }
 
-/// The arguments of a handler that takes none. Whatever a caller sends is left alone.
+/// The arguments of a handler that takes none. It ignores whatever a caller sends.
 #[derive(Debug)]
 pub struct NoArguments;
 
@@ -72,7 +72,8 @@ impl HandlerArguments for NoArguments {
     }
 }
 
-/// The reason, told after a second look that keeps track of the place: arguments that fit are never looked at twice.
+/// The reason why arguments do not fit, from a second reading that keeps track of the place. Arguments that fit are
+/// never read twice.
 fn reason<A: DeserializeOwned>(arguments: &RawValue, first: serde_json::Error) -> String {
     let mut again = serde_json::Deserializer::from_str(arguments.get());
     let (place, error) = match serde_path_to_error::deserialize::<_, A>(&mut again) {

@@ -1,4 +1,4 @@
-//! The shapes of a handler, told by what it is called with, and what a call gives: a future of a result.
+//! The shapes of handlers, told apart by what they are called with, and the future of a result that a call returns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -101,11 +101,11 @@ impl<H: ToolHandler> HandlerCall<ByTrait> for H {
     note = "the future is `Send + 'static`: keep no `Rc`, `RefCell` reference or lock guard of std's across an `.await`"
 )]
 pub trait HandlerFuture<R> {
-    /// Runs to its end.
+    /// Runs the call to its end.
     #[doc(hidden)]
     fn run(self) -> RunningHandler<R>;
 
-    /// The schema that structured results follow, if they are.
+    /// The schema that its structured results follow, if it has any.
     #[doc(hidden)]
     fn output_schema() -> Result<Option<OutputSchema>, ReadError>;
 }

@@ -54,7 +54,7 @@ impl UriTemplate {
         named.collect()
     }
 
-    /// The variables' values, if the URI is one of the template's.
+    /// The variables' values, if the URI matches the template.
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let mut values = Vec::new();
         let mut rest = uri;

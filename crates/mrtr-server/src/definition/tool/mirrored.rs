@@ -6,7 +6,7 @@ use mrtr_schema::tools::InputSchema;
 use mrtr_schema::{ErrorCode, ErrorObject, JsonObject};
 use serde_json::Value;
 
-/// The arguments that are mirrored: where they are, and in which header, as it was declared: without its prefix.
+/// The mirrored arguments: the path of each, and its header as it was declared, without the prefix.
 pub(super) struct Mirrored(Vec<(Vec<String>, String)>);
 
 impl Mirrored {
@@ -76,12 +76,12 @@ fn text(value: &Value) -> Option<String> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
 pub enum HeaderClaim<'h> {
-    /// Nothing: it is not there.
+    /// The header is not there.
     #[default]
     Missing,
-    /// This, decoded.
+    /// This text, decoded.
     Text(Cow<'h, str>),
-    /// It is there, and cannot be read: it matches nothing.
+    /// The header is there, but cannot be read: it matches nothing.
     Unreadable,
 }
 

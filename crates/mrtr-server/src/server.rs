@@ -354,7 +354,8 @@ impl Builder {
         self
     }
 
-    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the author.
+    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the
+    /// author.
     ///
     /// Without it they get a reference, and the log has the cause under it. A cause may hold what no caller should see
     /// (a path, a query, an address inside), so the log warns of a server that is built to explain its failures.
@@ -413,8 +414,8 @@ impl Builder {
         self.check_input::<I>()
     }
 
-    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
-    /// [`Ask::until`](crate::flow::Ask::until).
+    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead:
+    /// see [`Ask::until`](crate::flow::Ask::until).
     ///
     /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
     /// by itself who opens it.

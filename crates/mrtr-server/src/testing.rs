@@ -1,4 +1,4 @@
-//! A scripted client in memory, for testing flows: call, see what is asked, answer, see the result.
+//! A scripted client in memory, for testing flows: call, see the questions, answer, see the result.
 //!
 //! ```
 //! use mrtr_server::testing::Client;
@@ -218,7 +218,7 @@ impl Client {
         Conversation::begin(self.clone(), method.to_owned(), params).await
     }
 
-    /// Sends one request as it is, with metadata added where the revision wants it, and gives the messages that come
+    /// Sends one request as it is, with metadata added where the revision wants it, and returns the messages that come
     /// back: notifications, and the response as the last one.
     async fn send(&self, id: u64, method: &str, params: Map<String, Value>) -> Vec<Value> {
         let messages: Vec<String> = match self.reply(id, method, params).await {

@@ -1,4 +1,5 @@
-//! Answers that nothing asked for: there are only so many, and they take no more memory than the text in which they came.
+//! Answers that nothing asked for: there are only so many, and they take no more memory than the text in which they
+//! came.
 //!
 //! A test binary of its own, with one test that measures, so that nothing else is in its memory.
 

@@ -239,7 +239,7 @@ impl<'a> OfferedCall<'a> {
     /// The call, to be run now, later or again.
     pub fn to_call(&self) -> ToolCall {
         let mut journal = self.journal.clone();
-        // As much of what came before it was asked for as a state would carry.
+        // Of the answers that came early, a state would carry no more than this.
         journal.carry_unsealed(self.parts.shared.environment.limit().total() / 2, |_| false);
         ToolCall {
             host: Host::of(self.parts),
@@ -317,7 +317,7 @@ impl ToolCall {
         context.caller = self.caller.clone();
         context.strict = tool.settings.strict;
         let mut context = adjust(context);
-        // What the author says of one tool counts more than what is said of all.
+        // The author's word on one tool counts more than that on all tools.
         context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
         let ran = tool.run_over(&self.arguments, journal, context).await;
         Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))

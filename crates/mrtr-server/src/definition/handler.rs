@@ -134,7 +134,7 @@ pub trait IntoHandler<M, R = CallToolResult>:
     }
 }
 
-// One implementation for all of them: of several, the compiler would say that none fits, and not why.
+// One implementation for all of them: with several, the compiler would say that none fits, and not why.
 impl<H, M, R> IntoHandler<M, R> for H where
     H: HandlerCall<M, Arguments: HandlerArguments, Future: HandlerFuture<R>> + Send + Sync + 'static
 {

@@ -40,7 +40,8 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
     /// Hears how a request ended that this middleware let through, also if another one refused it. The last one to let
     /// it through hears first. A tool that failed is a result, not an error. For a subscription, this is its beginning.
     ///
-    /// If the client goes away meanwhile, the request is dropped where it stands, and no middleware hears how it ended.
+    /// If the client goes away meanwhile, the server drops the request where it stands, and no middleware hears how it
+    /// ended.
     async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
 }
 

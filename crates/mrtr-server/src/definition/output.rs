@@ -125,7 +125,7 @@ outputs! {
     ReadResourceResult {
         Vec<ResourceContents> => ReadResourceResult::new;
         ResourceContents => |contents| ReadResourceResult::new([contents]);
-        // Who reads it fills in the resource's own URI and type.
+        // The reader fills in the resource's own URI and type.
         String => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
         &'static str => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
         Vec<u8> => |bytes| {

@@ -135,8 +135,8 @@ impl Resource {
     /// A resource at this URI.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M, ReadResourceResult>`, written in its parts, so that the compiler explains the one that
+        // does not hold, and shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
@@ -167,8 +167,8 @@ impl ResourceTemplate {
     /// Resources at all URIs of this template.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M, ReadResourceResult>`, written in its parts, so that the compiler explains the one that
+        // does not hold, and shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's

@@ -48,8 +48,8 @@ impl Tool {
     /// A tool of this name. Its input schema is that of the handler's arguments.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M>`, written in its parts, so that the compiler explains the one that does not hold, and
+        // shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<CallToolResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
@@ -254,7 +254,7 @@ fn is_implied(schema: &Value) -> bool {
         "items" | "additionalProperties" => is_implied(value),
         "anyOf" => value.as_array().is_some_and(|schemas| schemas.iter().all(is_implied)),
         "format" => value.as_str().is_some_and(|format| INTEGER_FORMATS.contains(&format)),
-        // Of an unsigned integer, which serde does not read from anything less.
+        // The minimum of an unsigned integer: serde reads none from anything less.
         "minimum" => value == 0 && schema.get("format").and_then(Value::as_str).is_some_and(|f| f.starts_with("uint")),
         _ => false,
     })

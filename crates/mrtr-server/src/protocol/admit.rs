@@ -141,7 +141,7 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// A request of which nothing was checked.
+/// A request before any check.
 struct Unchecked<'a> {
     request: Request<'a>,
     context: &'a Context<'a>,
@@ -163,7 +163,7 @@ impl<'a> Unchecked<'a> {
         });
         let declared = checked.map_err(|error| Refused::early(self.naming_versions(error)))?;
         let Self { request, .. } = self;
-        // Whether there is the method at all comes before what it is called with.
+        // An unknown method is refused before its parameters are looked at.
         let route = Route::of(&request.method, &request.info, parts, revision)?;
         let route = route.ok_or_else(|| unknown_method(&request.method, revision))?;
         if let Some(member) = request.info.named_by {
@@ -293,7 +293,8 @@ pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Repl
     }
 }
 
-/// Metadata whose progress token may be repeated in every notification. A longer one is none, as a longer id is none.
+/// Metadata whose progress token may be repeated in every notification. A request with a longer one is refused, like
+/// one with a longer id.
 fn with_short_token(meta: RequestMeta) -> Result<RequestMeta, ErrorObject> {
     if meta.progress_token.as_ref().is_some_and(|token| token.0.is_too_long()) {
         let text = format!("The progress token is longer than {} bytes", RequestId::MAX_BYTES);

@@ -37,7 +37,7 @@ pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, Erro
     let (listed, next) = if has_tasks || !parts.tools.values().any(PreparedTool::is_always_task) {
         page(parts, request, parts.tools.values().map(|one| &one.definition))?
     } else {
-        // What can be called as a task only is not offered where there are none.
+        // A tool that can only be called as a task is not offered where there are no tasks.
         let offered: Vec<_> = parts.tools.values().filter(|tool| !tool.is_always_task()).collect();
         page(parts, request, offered.iter().map(|one| &one.definition))?
     };
@@ -62,7 +62,7 @@ fn page<'a, T: Clone + 'a>(
         Some(cursor) => cursor
             .strip_prefix(CURSOR)
             .and_then(|place| place.parse().ok())
-            // One spelling a place, and only places that a page can end at.
+            // A place has one spelling, and a page can end at it.
             .filter(|place| (1..length).contains(place) && cursor_at(*place) == *cursor)
             .ok_or_else(|| ProtocolError::invalid_params("`cursor` is not one of this list's").into_object())?,
     };
@@ -124,7 +124,7 @@ impl Parts {
 
     /// The server's capabilities: those that its parts give it, and nothing else.
     pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
-        // Older revisions tell of changes and set log levels within a session, which there is none of here.
+        // Older revisions tell of changes and set log levels within a session, and there is none here.
         let changes = revision.has(Feature::Subscriptions);
         let lists = || {
             let mut capability = ListChangedCapability::new();

@@ -30,7 +30,7 @@ impl From<RequestMeta> for ClientMeta {
 pub(crate) fn recall(text: &str) -> Option<ClientMeta> {
     RECENT.with_borrow_mut(|recent| {
         let place = recent.iter().position(|(known, _)| **known == *text)?;
-        // What is wanted often stays in front.
+        // Texts that are wanted often stay in front.
         recent.swap(place, place / 2);
         Some(recent[place / 2].1.clone())
     })

@@ -146,7 +146,7 @@ impl<'h> Context<'h> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival(pub(crate) Timestamp);
 
-/// The claims of headers about a request's body. Texts are borrowed where the transport has them at hand.
+/// The claims of headers about a request's body. A transport that has the texts at hand lends them.
 ///
 /// ```
 /// use mrtr_server::Context;

@@ -24,7 +24,7 @@ use crate::support::contained::{ContainedStream, contained, panicked_in};
 pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
     let Admitted { id, request, route, .. } = admitted;
     let answered = if parts.middleware.is_empty() {
-        // On the way there may be code of others at any place: extensions, a recorder of metrics, a clock, a store.
+        // The request may pass through others' code at any place: extensions, a recorder of metrics, a clock, a store.
         let answering = Contained::new(run_method(parts, id, request, *route)).await;
         answering.unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked)))
     } else {
@@ -117,7 +117,7 @@ async fn run_method(
         Route::Discover => catalog::discover(parts, revision),
         Route::Initialize => catalog::initialize(parts, request),
         Route::Ping => catalog::ping(parts, revision),
-        // Both are answered with more than a result.
+        // The reply to both is more than a result.
         Route::Listen => return subscription::listen(parts, id, request),
         Route::Extension(place) => return Box::pin(answer_by_extension(parts, id, request, place)).await,
     };
@@ -165,7 +165,7 @@ async fn answer_by_extension(
                 Ok(ExtensionMessage::Result(result)) => (last_message(&parts, &id, result, revision), true),
                 Err(error) => (last_message(&parts, &id, Err(error.into()), revision), true),
             });
-            // Up to the result, and that too: what an extension says after it is not for this client.
+            // The stream ends with the result: anything that an extension says after it is not for this client.
             let written = stream::unfold(Some((written, unended)), |left| async {
                 let (mut written, unended) = left?;
                 let Some((text, is_last)) = written.next().await else {

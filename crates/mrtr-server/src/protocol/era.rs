@@ -27,7 +27,7 @@ impl<'a> Meta<'a> {
         if let Some(known) = params.get("_meta").and_then(|text| client_meta::recall(text.get())) {
             return Self::Known(known);
         }
-        // Metadata that cannot be read says no version. Where that is refused, it is said why it cannot.
+        // Metadata that cannot be read says no version. A refusal of it says why it cannot be read.
         let versioned = params.meta().ok().flatten().filter(|meta| meta.get(PROTOCOL_VERSION).is_some());
         versioned.map_or(Self::Versionless, Self::Versioned)
     }
@@ -86,7 +86,7 @@ pub(super) enum Era<'a> {
     Versionless(Box<Versionless>),
 }
 
-/// Tells the era of a message. In a revision whose requests say no version, all are taken as they come.
+/// Tells the era of a message. In a revision whose requests say no version, every message passes as modern.
 pub(super) fn of<'a>(message: Envelope<'a>, body: &Bytes, context: &Context<'_>) -> Result<Era<'a>, Reply> {
     let revision = context.caller.revision;
     if !revision.has(Feature::RequestMetadata) {

@@ -207,7 +207,7 @@ impl ReplyStream {
                 },
                 Left::Drain(notifications, response) => (notifications, response),
             };
-            // What was said before the end is heard before the end.
+            // The client gets every notification that was sent before the end, before the end.
             match notifications.try_recv() {
                 Ok(notification) => Some((notification, Some(Left::Drain(notifications, response)))),
                 Err(_) => Some((response, None)),

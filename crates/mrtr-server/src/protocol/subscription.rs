@@ -164,13 +164,13 @@ impl Subscription {
         loop {
             let told = tokio::select! {
                 changed = self.changes.recv() => match changed {
-                    // If it missed some, better that it subscribes anew than that it believes to be up to date.
+                    // A client that missed some had better subscribe anew than believe that it is up to date.
                     Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
                     Ok(change) => self.tell(&change),
                 },
                 Some(notice) = self.notices.next() => match notice {
                     Ok(notice) => self.forward(&notice),
-                    // It would believe to be up to date.
+                    // The client would believe that it is up to date.
                     Err(error) => {
                         self.fail(error);
                         return None;

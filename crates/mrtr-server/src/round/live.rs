@@ -32,10 +32,10 @@ pub(crate) struct KnownClient {
 /// A client whose request waits: its questions are put to it by messages of their own, and the journal stays here.
 #[async_trait]
 pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
-    /// A run begins, and may take a while: what it is stopped by, and how large its journal may become.
+    /// Begins a run, which may take a while. Returns the signal that stops it, and how large its journal may become.
     fn run_begins(&self) -> LiveRun;
 
-    /// A run has ended, and left this journal. Fails if that is more than the client may have kept for it.
+    /// Ends a run that left this journal. Fails if the journal is larger than what the server keeps for the client.
     async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered>;
 
     /// The reason why the server cannot ask it anything, if there is one.
@@ -44,7 +44,7 @@ pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
     }
 
     /// Puts the questions of a run, and waits until each is settled, or until one of them may have been settled
-    /// elsewhere; `patience` is how long an answer is waited for, if not as long as usual.
+    /// elsewhere; `wait` says how long.
     async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered>;
 
     /// Waits for what is settled elsewhere, and asks nothing.
@@ -95,7 +95,7 @@ impl Round<'_> {
             if running.is_held {
                 running.wait_for_release().await;
             }
-            // In a box, which goes with the run: a call that waits for a person takes little.
+            // The box goes with the run, so that a call that waits for a person takes little memory.
             let started = async |flow| match handler.start(flow, arguments.as_raw()) {
                 Ok(RunningHandler(running)) => running.await,
                 Err(ended) => ended,

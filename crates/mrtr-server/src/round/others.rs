@@ -62,7 +62,7 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     let round = Round::open(parts, request, name, &reader.settings)?;
     let read =
         round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
-    // A handler need not know how each revision says it.
+    // A handler need not know the words of each revision.
     read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct CallerContext<'h> {
 }
 
 impl<'h> CallerContext<'h> {
-    /// The account that what is kept for the request counts in.
+    /// The account in which the server counts what it keeps for the request.
     pub(crate) fn account_key(&self) -> CallerKey {
         let tenant = self.tenant.as_deref();
         match (&self.account, &self.caller, tenant) {
@@ -87,14 +87,14 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request whose method and parameters were taken out of this message, from a client of which nothing is known.
+    /// A request with the method and parameters of this message, from a client that the server knows nothing of.
     pub(crate) fn new(
         body: &'a Bytes,
         method: Cow<'a, str>,
         params: RawParams<'a>,
         context: &'a CallerContext<'a>,
     ) -> Self {
-        // Not a new one: that is what every request begins with.
+        // Every request begins with this one, so that none is made anew.
         static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
         let (info, capabilities) = (MethodInfo::of(&method), Arc::clone(&NONE));
         Self { body, method, info, name: None, params, context, capabilities, notifier: None }

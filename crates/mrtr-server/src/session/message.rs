@@ -145,7 +145,7 @@ async fn in_session(
             session.answer(&id, &Answer::Result(&result), context.caller.permit.take());
         }
         OwnedMessage::Error { id: Some(id), error } => answered_with_error(&session, &id, &error, context),
-        // It answers nothing.
+        // An error without an id answers no question.
         OwnedMessage::Error { id: None, .. } => {}
     }
     LegacyReply::Accepted

@@ -96,7 +96,7 @@ pub(super) fn listen(
     if parts.tools.is_empty() && parts.prompts.is_empty() && !parts.has_resources() {
         return Err(ListenError::Nothing);
     }
-    // What changed meanwhile is not kept: a client that comes back reads the lists anew.
+    // Changes in the meantime are not kept: a client that comes back reads the lists anew.
     let place = resumed.map_or(0, |(_, place)| place);
     let (listener, changes) = (session.listen(), parts.shared.changes.subscribe());
     let listening = Listening { listener, changes, place };
@@ -120,7 +120,7 @@ impl Listening {
             let change = tokio::select! {
                 () = self.listener.replaced() => return None,
                 changed = self.changes.recv() => match changed {
-                    // If it missed some, better that it comes anew than that it believes to be up to date.
+                    // A client that missed some had better come anew than believe that it is up to date.
                     Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
                     Ok(change) => change,
                 },

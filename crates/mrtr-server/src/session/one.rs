@@ -117,7 +117,7 @@ impl Session {
         let state = State {
             users: 0,
             seen: clock.now(),
-            // What a client that never says hears: the protocol leaves it to the server.
+            // The level for a client that never sets one: the protocol leaves it to the server.
             level: LoggingLevel::Info,
             watched: HashSet::new(),
             watched_share: memory.share(),
@@ -157,7 +157,7 @@ impl Session {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.state();
         let is_idle = state.is_idle() && !state.is_over;
-        // What makes way is ended outside of the lock of any session's state.
+        // A session that makes way ends outside of the lock of any session's state.
         drop(state);
         if is_idle {
             held.offer();
@@ -236,7 +236,7 @@ impl Session {
             return Err(NotBegun::TooManyCalls);
         }
         while share.resize(message + PER_CALL).is_err() {
-            // What has ended may be forgotten before something new is refused.
+            // The server forgets streams that have ended before it refuses a new call.
             state.ended.pop_front().ok_or(NotBegun::NoRoom)?;
         }
         state.streams += 1;

@@ -177,7 +177,7 @@ impl OpenQuestions {
         self.open.iter().find(|open| open.id == Some(id)).map(|open| open.question.key.clone())
     }
 
-    /// Looks where the questions stand now. Those that took too long are settled by that, and their ids given back.
+    /// Finds out where the questions stand now. Settles those that took too long, and returns their ids.
     pub(super) fn stand(&mut self, journal: &mut Journal, revision: Revision, now: Timestamp) -> (Standing, Vec<i64>) {
         let mut late = Vec::new();
         for open in self.open.iter_mut().filter(|open| open.settled.is_none() && now >= open.deadline) {
@@ -197,7 +197,7 @@ impl OpenQuestions {
         (Standing::Settled, late)
     }
 
-    /// Puts what came into the journal. What is still open stays so, for the next run to ask again or not.
+    /// Puts the answers that came into the journal. Open questions stay open, for the next run to ask again or not.
     pub(super) fn record(&mut self, journal: &mut Journal, revision: Revision) {
         let (settled, open) = std::mem::take(&mut self.open).into_iter().partition(|open| open.settled.is_some());
         let settled: Vec<OpenQuestion> = settled;
@@ -267,7 +267,7 @@ impl OpenQuestion {
                 Settled::Answered(object.as_raw().to_owned())
             }
             Answer::Error { .. } if self.question.optional => Settled::Skipped,
-            // The code by which clients say that their user refused.
+            // Clients say by this code that their user refused.
             Answer::Error { code: -1, .. } => match self.question.request.kind() {
                 InputKind::Form(_) | InputKind::Url(_) => Settled::Answered(declined()),
                 InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => {

@@ -212,8 +212,8 @@ impl CallStream {
         self.state().has_asked
     }
 
-    /// Sends a notification. Waits for room while the client reads: one that reads slowly slows its own flow down. While
-    /// no client reads, the oldest ones are missed.
+    /// Sends a notification. Waits for room while the client reads: one that reads slowly slows its own flow down.
+    /// While no client reads, the oldest ones are missed.
     pub(super) async fn notify(&self, text: String) {
         let text: Arc<str> = text.into();
         loop {
@@ -285,7 +285,7 @@ impl State {
     fn push(&mut self, kind: Kind, text: Arc<str>) -> Result<(), Full> {
         let size = text.len() + PER_EVENT;
         while self.share.resize(self.bytes + size).is_err() {
-            // What has been read may be missed first, and then what has not.
+            // Notifications that a reader has taken go first, and then the others.
             if !self.forget_notice() {
                 return Err(Full);
             }
@@ -349,7 +349,7 @@ impl Reader {
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let mut changed = pin!(self.stream.changed.notified());
-            // First in line, then the look, so that nothing falls between.
+            // The reader waits in line before it looks, so that nothing falls between.
             changed.as_mut().enable();
             {
                 let mut state = self.stream.state();

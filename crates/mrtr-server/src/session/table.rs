@@ -42,7 +42,8 @@ struct Table {
     slots: FairPool,
     bytes: FairPool,
     random: ProcessRandom,
-    /// Held while a session begins: how many its caller has is looked at and changed at once.
+    /// Held while a session begins, so that the number of its caller's sessions does not change between the look and
+    /// the count.
     beginning: Mutex<()>,
     /// No session is locked under it: one that takes memory may end others, which are removed here.
     open: Mutex<Open>,
@@ -85,8 +86,8 @@ impl Sessions {
         self.table.open().sessions.len()
     }
 
-    /// The bytes that they keep, as they are counted: what was declared in them, their calls with their journals, and what
-    /// waits to be sent.
+    /// The bytes that they keep, as they are counted: what was declared in them, their calls with their journals, and
+    /// what waits to be sent.
     pub fn bytes(&self) -> usize {
         self.table.bytes.used()
     }
@@ -175,8 +176,8 @@ impl Table {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for one more session of this caller. If it has as many as it may, its own that was unused for longest makes
-    /// way; another caller's does only where that one has more than its share.
+    /// Takes a place for one more session of this caller. If the caller has as many as it may, its own session that was
+    /// unused for longest makes way; another caller's does only if that caller has more than its share.
     fn take_slot(&self, account: &Account, is_known: bool) -> Result<Holding, TooMany> {
         let most = if is_known { self.limits.sessions_of_caller } else { usize::MAX };
         self.make_room(account, || if account.used() < most { account.take(1).ok() } else { None })
@@ -252,7 +253,7 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
                 next.since(now).max(SHORTEST_LOOK)
             } else {
                 let mut open = table.open();
-                // One may have begun meanwhile, for which there is no other to look after it.
+                // A session may have begun meanwhile, which no other task looks after.
                 if open.sessions.is_empty() {
                     open.is_watched = false;
                     return;

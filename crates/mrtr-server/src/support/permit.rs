@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Something that a request holds of its transport for as long as it runs, such as one of so many places.
 ///
 /// The transport lends it to the server with [`Context::permit`](crate::Context::permit). A round that goes on without
-/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it costs
-/// nothing: a plain call leaves it where it is.
+/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it
+/// costs nothing: a plain call leaves it where it is.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Permit<T>(Mutex<Option<T>>);
 
 impl<T> Permit<T> {
-    /// Holds this.
+    /// A permit that holds this.
     pub fn new(held: T) -> Self {
         Self(Mutex::new(Some(held)))
     }
@@ -60,7 +60,7 @@ impl<T: Send + Sync + 'static> Lend for Permit<T> {
 pub(crate) enum Held<'h> {
     /// It is the transport's still.
     Lent(&'h dyn Lend),
-    /// It was taken over, and goes with the last who has it.
+    /// The request has taken it over, and it goes with the last holder.
     Kept(Arc<dyn Any + Send + Sync>),
 }
 

@@ -216,7 +216,7 @@ impl Conversation {
         ErrorObject::from_json(&error, self.client.context.caller.revision.strict()).ok()
     }
 
-    /// The keys of what is asked.
+    /// The keys of the questions.
     pub fn asked(&self) -> Vec<String> {
         let interim = self.interim();
         interim.iter().flat_map(InputRequiredResult::input_requests).map(|(key, _)| key.to_owned()).collect()
@@ -269,12 +269,12 @@ impl Conversation {
         Some(context.interaction_id("", name))
     }
 
-    /// Why the call failed, if the caller was told a reference to it: what the log has under that reference.
+    /// The reason why the call failed, if its caller got a reference: the log has it under that reference.
     pub fn cause(&self) -> Option<String> {
         self.client.server.parts().shared.causes.named_in(&self.response.to_string())
     }
 
-    /// The last reply, and why it is a failure, for a test that wanted another.
+    /// Shows the last reply, and why it is a failure, to a test that wanted another.
     fn seen(&self) -> String {
         match self.cause() {
             Some(cause) => format!("the reply was {}\nbecause {cause}", self.response),

@@ -72,8 +72,8 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
     }
 }
 
-/// The most that a step, or a yield point, leaves in a journal still leaves room for what the client has to say, once and
-/// again: it would have to be blamed for a word after an effect.
+/// The most that a step, or a yield point, leaves in a journal still leaves room for what the client has to say, once
+/// and again: it would have to be blamed for a word after an effect.
 #[tokio::test]
 async fn whatever_a_handler_recorded_an_answer_of_four_kibibytes_goes_on() {
     for kept in [ROOM - 100, ROOM - 4200, 30_000] {

@@ -22,8 +22,8 @@ impl Log {
 
     /// Begins a log of what these crates write.
     pub(crate) fn of(crates: &'static [&'static str]) -> Self {
-        // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
-        // stays, and never says no for good, keeps a test without a log from deciding that for one with it.
+        // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber
+        // that stays, and never says no for good, keeps a test without a log from deciding that for one with it.
         static ALWAYS: Once = Once::new();
         ALWAYS.call_once(|| tracing::subscriber::set_global_default(Undecided).unwrap_or_default());
         let lines = Arc::default();

@@ -179,7 +179,8 @@ impl Keeper {
                         row.ask(question);
                     }
                 }
-                // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as well.
+                // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as
+                // well.
                 Outcome::Yielded { pause, .. } => return pause.is_zero(),
                 Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and was not cancelled"),
             }

@@ -1,5 +1,5 @@
-//! Any order of answers, errors, cancellations, lost connections and resumptions, over several calls: each effect happens
-//! once, and every call ends exactly once.
+//! Any order of answers, errors, cancellations, lost connections and resumptions, over several calls: each effect
+//! happens once, and every call ends exactly once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

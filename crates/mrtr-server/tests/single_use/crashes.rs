@@ -79,7 +79,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Crashes at a place, comes back when the reservation has lapsed, and sends again. `None` if the place was not reached.
+/// Crashes at a place, comes back when the reservation has lapsed, and sends again. `None` if the place was not
+/// reached.
 fn crash_and_retry(kind: usize, place: usize, manner: Manner) -> Option<(Shop, Value, Value)> {
     let shop = Shop::all(manner).swap_remove(kind);
     let process = runtime();

@@ -104,7 +104,7 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     if said.starts_with("data did not match any variant of untagged enum") {
         return ReadError::refused("it is of none of the kinds that are taken here");
     }
-    // The arguments are JSON, so that no value is missing: an enum is of another kind.
+    // The arguments are JSON, so no value is missing: an enum got a value of another kind.
     if said == "expected value" {
         return ReadError::refused("expected one of its values");
     }

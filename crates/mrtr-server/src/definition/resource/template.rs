@@ -63,7 +63,7 @@ impl UriTemplate {
                 Part::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
                 Part::Variable { name, any } => {
                     let end = match &self.0[place + 1..] {
-                        // What the template ends with, the URI ends with, wherever else it may stand.
+                        // The URI must end with the last literal of the template, wherever else that literal may stand.
                         [Part::Literal(literal)] => rest.strip_suffix(literal.as_str())?.len(),
                         [Part::Literal(literal), ..] if *any => rest.rfind(literal.as_str())?,
                         [Part::Literal(literal), ..] => {

@@ -153,7 +153,7 @@ async fn what_is_kept_is_counted_as_it_is_kept() {
     refuses_what_has_too_many_members(&server).await;
 }
 
-/// Nothing is kept of what has more members than may be, and the error says how many that are.
+/// The server keeps nothing of an object with too many members, and the error says how many there may be.
 async fn refuses_what_has_too_many_members(server: &Server) {
     let open_before = server.sessions().open();
     let is_refused = |text: &str| {

@@ -262,7 +262,7 @@ async fn whoever_lost_a_flow_stops_at_its_next_step() {
     while outside.all().is_empty() {
         tokio::task::yield_now().await;
     }
-    // Somebody else takes it over while this one is still in its step.
+    // Another keeper takes it over while this one is still in its step.
     keeper.recover(&id);
     let taken = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
     assert!(matches!(&taken, Status::Done { text, failed: true } if text.contains("interrupted")), "{taken:?}");

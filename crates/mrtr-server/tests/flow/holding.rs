@@ -333,7 +333,7 @@ async fn a_check_that_lost_a_race_holds_nothing() {
     one_round(handler, "ship", &["found", "ship"]).await;
 }
 
-/// It lost where it was polled first, and is awaited elsewhere: there it holds what is around it.
+/// The question lost where it was polled first, and is awaited elsewhere: there it holds the branch around it.
 #[tokio::test(start_paused = true)]
 async fn a_check_that_outlives_its_race_holds_the_branch_that_awaits_it() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {

@@ -72,8 +72,8 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
     }
 }
 
-/// The most that a step, or a yield point, leaves in a journal still leaves room for what the client has to say, once
-/// and again: it would have to be blamed for a word after an effect.
+/// The most that a step, or a yield point, leaves in a journal still leaves room for the client's words, once and
+/// again. Otherwise the client would be to blame for a word after an effect.
 #[tokio::test]
 async fn whatever_a_handler_recorded_an_answer_of_four_kibibytes_goes_on() {
     for kept in [ROOM - 100, ROOM - 4200, 30_000] {
@@ -148,7 +148,7 @@ async fn a_short_answer_goes_on_also_where_a_long_one_came_before_the_step() {
     assert_eq!(asked.accept("other", json!({ "name": "Bob" })).send().await.expect_text(), "Bob");
 }
 
-/// Before anything happens, with the number that GUIDE has.
+/// The refusal comes before any effect, with the number that GUIDE has.
 #[tokio::test]
 async fn an_answer_that_leaves_no_room_for_a_step_is_refused_before_it_begins() {
     let effects = Effects::default();
@@ -170,7 +170,7 @@ async fn an_answer_that_leaves_no_room_for_a_step_is_refused_before_it_begins() 
     assert_eq!(answered(asked, ROOM - 200).await.expect_text(), "next");
 }
 
-/// A yield point is no effect: what it keeps is looked at when it goes out.
+/// A yield point is no effect: its room is checked when the state goes out.
 #[tokio::test]
 async fn a_yield_point_after_a_large_answer_needs_room_only_where_it_sheds() {
     let handler = async |flow: Flow| {

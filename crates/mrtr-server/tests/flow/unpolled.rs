@@ -1,4 +1,5 @@
-//! Steps that were begun and are kept while the flow asks: named at once where nothing polls them, and nowhere else.
+//! Steps that a handler began and keeps while the flow asks: the log names them at once if nothing polls them, and only
+//! then.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -168,7 +169,7 @@ async fn a_step_that_waits_for_tokios_budget_is_no_mistake() {
     assert_eq!(effects.all(), ["done"]);
 }
 
-/// Gives way once, and wakes whoever polls it by reference.
+/// Gives way once, and wakes the task that polls it by reference.
 async fn give_way() {
     let mut was_polled = false;
     poll_fn(|cx| {

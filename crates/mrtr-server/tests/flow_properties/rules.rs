@@ -67,7 +67,7 @@ fn no_step_ran_twice(line: &[&Run]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever took effect in a run came after no question that the run ended with, and after none that was never asked.
+/// No effect of a run came after a question that the run ended with, or after one that was never asked.
 fn no_question_was_stepped_past(line: &[&Run]) -> Result<(), TestCaseError> {
     let run = line.last().unwrap();
     for event in &run.events {

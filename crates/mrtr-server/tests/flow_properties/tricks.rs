@@ -1,4 +1,4 @@
-//! Ways in which a handler may try to get past a question, and what must not come of them.
+//! Tricks by which a handler may try to get past a question, none of which may work.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;

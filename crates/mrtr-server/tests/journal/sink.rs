@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// So long a run may take that must end.
+/// The time that a run may take that must end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Keeps entries in order, and fails or hangs where a test wants it to.
@@ -286,7 +286,7 @@ async fn a_visit_is_looked_for_again_after_pauses_that_double_up_to_a_minute() {
         assert_eq!((count, paused), (looks, Duration::from_secs(pause)));
         journal = report.journal;
     }
-    // A sink that was told of it all knows as much.
+    // A sink that was told of everything knows as much.
     let mut journal = kept.journal(usize::MAX);
     journal.replay(&answered.to_bytes()).unwrap();
     let report = told(handler, journal, &kept).await;

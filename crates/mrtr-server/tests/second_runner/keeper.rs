@@ -179,8 +179,8 @@ impl Keeper {
                         row.ask(question);
                     }
                 }
-                // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as
-                // well.
+                // A flow that is woken looks again at questions that are settled elsewhere; a real runner has a clock
+                // as well.
                 Outcome::Yielded { pause, .. } => return pause.is_zero(),
                 Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and was not cancelled"),
             }
@@ -212,12 +212,12 @@ impl Keeper {
         self.start(id);
     }
 
-    /// Something outside has happened that the flow may wait for.
+    /// Tells the flow that something outside has happened that it may wait for.
     pub(crate) fn wake(&self, id: &str) {
         self.start(id);
     }
 
-    /// Ends it, unless it has ended: what was begun may still be recorded, and nothing else begins.
+    /// Ends it, unless it has ended: a step that has begun may still be recorded, and no other begins.
     pub(crate) fn cancel(&self, id: &str) {
         self.change(id, |row| row.cancelled = row.done.is_none());
         if let Some(signal) = self.signals.lock().unwrap().get(id) {
@@ -231,14 +231,14 @@ impl Keeper {
         journal.steps().map(str::to_owned).collect()
     }
 
-    /// The process dies: its runs are dropped where they are.
+    /// Crashes the process: its runs are dropped where they are.
     pub(crate) fn crash(&self, id: &str) {
         for run in self.runs.lock().unwrap().remove(id).into_iter().flatten() {
             run.abort();
         }
     }
 
-    /// Takes a flow over from whoever ran it.
+    /// Takes a flow over from the runner that had it.
     pub(crate) fn recover(&self, id: &str) {
         self.change(id, |row| {
             row.take_answers();
@@ -296,7 +296,7 @@ impl Row {
         self.asked.push(Asked { name, key, wording, optional });
     }
 
-    /// Puts answers to what was asked into the journal; says whether there were any.
+    /// Puts the answers to open questions into the journal, and says whether there were any.
     fn take_answers(&mut self) -> bool {
         let mut journal = Journal::from_bytes(self.journal.clone()).unwrap();
         let mut any = false;

@@ -1,4 +1,4 @@
-//! NS-5: a tool waits for somebody else's decision, and whoever called it can see who decides, and until when.
+//! NS-5: a tool waits for another person's decision, and its caller can see who decides, and until when.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

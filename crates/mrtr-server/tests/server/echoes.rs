@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::logs::logged;
 use crate::support::{Name, builder, greet};
 
-/// No error is longer than this, nor a line of the log, however long what was sent is.
+/// The greatest length of an error, and of a line of the log, however long the client's text is.
 const LONGEST: usize = 4096;
 
 #[derive(Deserialize, JsonSchema)]
@@ -147,7 +147,7 @@ impl Spoilt {
     }
 }
 
-/// Puts something else in the place of one value of a message, or of one key; what a reply is told by stays.
+/// Puts something else in the place of one value of a message, or of one key. Its `id` and `jsonrpc` stay.
 fn spoil(message: &mut Value, place: Index, spoilt: &Spoilt) {
     let mut nowhere = usize::MAX;
     let count = places(message, &mut nowhere, spoilt);

@@ -1,5 +1,5 @@
-//! Code that is not the server's and panics, place by place: each ends as one internal error, and the next request is
-//! answered as if nothing had been.
+//! Panics of code that is not the server's, place by place: each ends as one internal error, and the server answers the
+//! next request as if nothing had happened.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -224,14 +224,14 @@ pub(crate) async fn within<F: Future>(what: &str, waiting: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("this never came: {what}"))
 }
 
-/// Lets everything else run until it waits for something: there is one thread, and each turn is given to all.
+/// Lets every other task run until it waits for something: there is one thread, and each turn goes to all tasks.
 pub(crate) async fn settle() {
     for _ in 0..200 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Waits until something is so, or fails.
+/// Waits until a condition holds, or fails.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {

@@ -78,7 +78,7 @@ async fn a_reader_that_finds_many_events_leaves_others_their_turns() {
     }
     call.disconnect();
 
-    // All of them are there again for who resumes the stream at its beginning.
+    // All of them are there again for a client that resumes the stream at its beginning.
     let mut events = client.listen(beginning.as_deref()).unwrap();
     // A turn of its own, in which nothing was done before.
     tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! A round that ends in an error keeps its token: whoever comes again goes on from the record.
+//! A round that ends in an error keeps its token: the next retry goes on from the record.
 
 use std::time::Duration;
 

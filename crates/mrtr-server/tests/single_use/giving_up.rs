@@ -76,7 +76,7 @@ async fn a_run_that_hangs_is_ended_and_its_reservation_renewed_no_more() {
     }
 }
 
-/// Sends a request that fails after this handler's work, and once more: what both runs made of it.
+/// Sends a request that fails after this handler's work, and sends it again. Returns what both runs made of it.
 async fn twice<H, F>(work: H) -> Vec<String>
 where
     H: Fn(Arc<Flow>) -> F + Copy + Send + Sync + 'static,

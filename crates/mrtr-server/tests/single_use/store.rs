@@ -29,7 +29,7 @@ pub(crate) async fn in_time<T>(otherwise: &str, waiting: impl Future<Output = T>
     happened
 }
 
-/// Counts the places where a run may be cut short, and stops at one of them. Clones are the same.
+/// Counts the places at which a run may be cut short, and stops the run at one of them. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Wire(Arc<Inner>);
 
@@ -72,7 +72,7 @@ impl Wire {
         in_time("the place was not reached", self.0.reached.notified()).await;
     }
 
-    /// Lets whoever stopped go on.
+    /// Lets the run that stopped go on.
     pub(crate) fn go_on(&self) {
         self.0.go_on.notify_one();
     }
@@ -117,7 +117,7 @@ impl Failures {
         self.no_renewal.store(true, Ordering::SeqCst);
     }
 
-    /// Has every renewal find that another holds the claim.
+    /// Makes every renewal find that another run holds the claim.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::SeqCst);
     }

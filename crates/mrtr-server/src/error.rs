@@ -26,7 +26,7 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
-    /// A template is written so that URIs cannot be matched against it.
+    /// The server cannot match URIs against a template.
     #[error("`{template}` cannot be matched against")]
     UriTemplate {
         /// The template.

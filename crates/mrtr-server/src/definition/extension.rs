@@ -186,7 +186,7 @@ impl<'a> OfferedCall<'a> {
         self.tool.name()
     }
 
-    /// The tool's policy for tasks: it says if calls run as tasks.
+    /// The tool's policy for tasks: it says when calls run as tasks.
     pub fn tasks(&self) -> TaskPolicy {
         self.tool.settings.tasks
     }

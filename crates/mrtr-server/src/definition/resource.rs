@@ -36,8 +36,8 @@ pub struct Resource {
 /// Its variables are the arguments of its handler. A variable such as `{id}` stands for the text between two slashes,
 /// and one with a plus, such as `{+path}`, for any text. The server decodes what is percent-encoded in the URI, so
 /// either may hold a slash, two dots, or anything else: a handler that opens files must check where it ends up. If the
-/// values cannot be read as the handler's type, the client learns that there is no such resource. A handler says so
-/// with [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
+/// values cannot be read as the handler's type, the client learns that there is no such resource. A handler says the
+/// same with [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, ResourceTemplate};

@@ -16,11 +16,11 @@ pub(crate) struct FlowSettings {
     pub(crate) lifetimes: Option<Lifetimes>,
     pub(crate) version: String,
     pub(crate) tasks: TaskPolicy,
-    /// The time a run may take, if it is not the server's.
+    /// A limit of its own on the time of a run; `None` for the server's.
     pub(crate) run_deadline: Option<Duration>,
     /// True if an answer to another wording of its question is refused.
     pub(crate) strict: bool,
-    /// The time a session waits for the answer to a question, if it is not the server's.
+    /// A limit of its own on the time that a session waits for an answer; `None` for the server's.
     pub(crate) question_timeout: Option<Duration>,
 }
 

@@ -112,8 +112,8 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// Owns all that it has, for work that outlives the request's own headers. It takes over what the request holds of
-    /// its transport.
+    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
+    /// holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
         let Self { claims, caller } = self;
         let claims = claims.map(|MessageClaims { version, method, name }| MessageClaims {

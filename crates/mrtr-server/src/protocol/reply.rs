@@ -207,7 +207,7 @@ impl ReplyStream {
                 },
                 Left::Drain(notifications, response) => (notifications, response),
             };
-            // The client gets every notification that was sent before the end, before the end.
+            // Notifications that were sent before the end go out before it.
             match notifications.try_recv() {
                 Ok(notification) => Some((notification, Some(Left::Drain(notifications, response)))),
                 Err(_) => Some((response, None)),

@@ -35,7 +35,7 @@ pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
     /// Begins a run, which may take a while. Returns the signal that stops it, and how large its journal may become.
     fn run_begins(&self) -> LiveRun;
 
-    /// Ends a run that left this journal. Fails if the journal is larger than what the server keeps for the client.
+    /// Ends a run that left this journal. Fails if the journal is larger than what the server may keep for the client.
     async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered>;
 
     /// The reason why the server cannot ask it anything, if there is one.

@@ -47,8 +47,8 @@ impl<'h> CallerContext<'h> {
         }
     }
 
-    /// Owns all that it has, for work that outlives the request's own headers. It takes over what the request holds of
-    /// its transport.
+    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
+    /// holds of its transport.
     pub(crate) fn into_owned(self) -> CallerContext<'static> {
         let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
         let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());

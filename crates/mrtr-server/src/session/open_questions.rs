@@ -26,7 +26,7 @@ pub(super) struct OpenQuestions {
 #[derive(Debug)]
 struct OpenQuestion {
     question: Question,
-    /// The id under which it was asked. There is none if the flow only looks if it is done, because the client
+    /// The id under which it was asked. There is none if the flow only looks whether it is done, because the client
     /// consented to it before.
     id: Option<i64>,
     patience: Duration,
@@ -108,7 +108,7 @@ impl OpenQuestions {
         Difference { new, gone: gone.collect() }
     }
 
-    /// Returns true if a question need not be sent: its client consented to it, and the flow looks if it is done.
+    /// Returns true if a question need not be sent: its client consented to it, and the flow looks whether it is done.
     pub(super) fn is_consented(&self, question: &Question) -> bool {
         question.look_again.is_some()
             && self.visits.iter().any(|visit| visit.key == question.key && visit.request == question.request)

@@ -169,7 +169,7 @@ impl<K: Clone> Shared<K> {
         }
     }
 
-    /// The time between renewals: somewhat less than the work that holds the leases would take.
+    /// The time between renewals: somewhat shorter than the holders of the leases would choose themselves.
     fn pace(&self) -> Duration {
         self.lease / 4
     }

@@ -41,7 +41,8 @@ pub enum Legacy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operator sets any of them beside the defaults")]
 pub struct SessionLimits {
-    /// Limits how many sessions there are at a time. 4096 by default. The last quarter is for callers below their share.
+    /// Limits how many sessions there are at a time. 4096 by default. The last quarter is for callers below their
+    /// share.
     pub sessions: usize,
     /// The most sessions that one caller may have, where callers are known. 256 by default.
     pub sessions_of_caller: usize,

@@ -1,4 +1,4 @@
-//! What a server is built of: tools, prompts, resources, and what others add.
+//! The parts that a server is built of: tools, prompts, resources, and what extensions add.
 
 pub(crate) mod completion;
 pub(crate) mod extension;

@@ -1,4 +1,4 @@
-//! Why a server cannot be put together, and errors that several layers answer with.
+//! The reasons why a server cannot be built, and errors that several layers answer with.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use mrtr_flow::Failure;
 use mrtr_flow::for_server::{echo, with_causes};
 use mrtr_schema::{ErrorCode, ErrorObject, ReadError, SchemaError};
 
-/// Why a server cannot be put together. The author of the server is to blame.
+/// The reason why a server cannot be built. The mistake is in the author's code.
 ///
 /// ```
 /// use mrtr_server::{BuildError, Failure, Flow, Server, Tool};
@@ -18,15 +18,15 @@ use mrtr_schema::{ErrorCode, ErrorObject, ReadError, SchemaError};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Two of one name.
+    /// Two parts of one kind have the same name.
     #[error("two {what} are named `{name}`: give each a name of its own")]
     Duplicate {
-        /// Of what.
+        /// The kind of part: tools, prompts or others.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A template is none that URIs can be matched against.
+    /// The server cannot match URIs against a template.
     #[error("`{template}` cannot be matched against")]
     UriTemplate {
         /// The template.
@@ -50,12 +50,12 @@ pub enum BuildError {
         /// Why not.
         source: SchemaError,
     },
-    /// What a handler takes can never be had from where its arguments come.
+    /// A handler takes arguments that can never come from where its arguments come from.
     #[error("`{name}` can never be called: {reason}")]
     Arguments {
         /// The prompt, resource or template.
         name: String,
-        /// What it takes and does not get, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// Arguments cannot be checked against a tool's schema.
@@ -68,14 +68,14 @@ pub enum BuildError {
     },
 }
 
-/// In words, with causes: a `main` that returns the error, or an `unwrap`, shows this.
+/// Writes the error in words, with its causes: a `main` that returns the error, or an `unwrap`, shows this.
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&with_causes(self))
     }
 }
 
-/// Why a text is not a template that URIs can be matched against.
+/// The reason why URIs cannot be matched against a template.
 ///
 /// ```
 /// use mrtr_server::{BuildError, Failure, Flow, ResourceTemplate, Server, TemplateError};
@@ -93,10 +93,10 @@ pub enum TemplateError {
     /// A variable is of a kind that cannot be matched.
     #[error("`{{{0}}}` cannot be matched: a variable is a name, or a plus and a name")]
     Variable(String),
-    /// Nothing stands between two variables, so that it cannot be told where one ends.
+    /// Nothing stands between two variables, so the server cannot tell where one ends.
     #[error("`{0}` follows another variable at once")]
     Adjacent(String),
-    /// Two variables of one name.
+    /// Two variables have the same name.
     #[error("there are two variables `{0}`")]
     Duplicate(String),
 }

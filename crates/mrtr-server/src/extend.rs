@@ -1,5 +1,5 @@
-//! For those who add to a server: extensions, middleware, clocks, shedders. A runner of its own takes its parts from
-//! mrtr-flow.
+//! Everything for code that extends a server: extensions, middleware, clocks, shedders. A runner of its own takes its
+//! parts from mrtr-flow.
 
 // A server's builder takes a clock.
 pub use mrtr_flow::{Clock, SystemClock};

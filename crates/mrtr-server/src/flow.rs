@@ -1,6 +1,7 @@
-//! What a handler is given: questions, steps, and what it needs to know. It is mrtr-flow's, with what a server adds.
+//! Everything that a flow gives its handler: questions, steps and information. It is mrtr-flow's, with what a server
+//! adds.
 
-// What a flow that was cancelled is told.
+// The reason that a cancelled flow gets.
 pub use mrtr_flow::StopReason;
 pub use mrtr_flow::flow::{
     AnswerMode, Answered, Ask, AskUntil, Branch, FormQuestion, FormType, FullAnswer, Join, JoinAll, Joinable,

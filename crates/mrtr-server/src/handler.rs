@@ -1,4 +1,4 @@
-//! What a handler may be, and what it may give.
+//! The types of handlers, of their arguments and of their outputs.
 
 pub use crate::definition::completion::Completing;
 pub use crate::definition::handler::{

@@ -49,15 +49,15 @@ pub(crate) struct Round<'a> {
     binding: Binding<'a>,
     began: Timestamp,
     lazy_flow: LazyFlow,
-    /// What the round before asked, as its state says.
+    /// The questions of the round before, as its state says.
     pending: Vec<Pending>,
     journal: Journal,
-    /// What a store for single use is asked, if the state may be used once.
+    /// The request to a store for single use, if the state may be used once.
     token_use: Option<Box<TokenUse>>,
     reservation: Option<ReservationContext>,
-    /// Whether the flow goes on where it is though it would become a task.
+    /// True if the flow goes on where it is although it would become a task.
     goes_on_in_place: bool,
-    /// What the log learns of the round, once it runs.
+    /// The span that tells the log of the round, once it runs.
     span: OnceLock<Span>,
 }
 
@@ -68,7 +68,7 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Those that a request brings, each of which is an object.
+    /// Reads the answers that a request brings, each of which is an object.
     fn of(request: &Request<'a>) -> Result<Option<Self>, ErrorObject> {
         let mut odd: Option<Box<str>> = None;
         let answers = request.params.indexed_object("inputResponses", |key, answer| {
@@ -83,7 +83,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// What a store for single use knows answers by, or their absence.
+    /// The digest by which a store for single use knows answers, or their absence.
     fn digest(answers: Option<&Self>) -> Result<AnswersDigest, ErrorObject> {
         let members = answers.map(|answers| RawMembers::of(answers.text)).transpose().map_err(invalid_params)?;
         let digest = AnswersDigest::of(members.as_ref());
@@ -95,13 +95,13 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// What a reservation adds to a round: where steps are kept, and whether the client still waits.
+/// The part of a round that a reservation adds: where steps are kept, and the signal to stop once the client is gone.
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     stop: StopSignal,
 }
 
-/// How a round ended.
+/// The end of a round.
 pub(crate) enum RoundEnd {
     /// With this result, as JSON text.
     Result(String),
@@ -172,7 +172,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Without a state, answers are kept apart: no state says what they answer.
+    /// Keeps answers without a state apart: no state says what they answer.
     fn take_unsealed_answers(&mut self) {
         let may_count = self.settings.guard.is_none() && !self.settings.strict;
         if let Some(answers) = self.answers.as_ref().filter(|answers| may_count && !answers.index.is_empty()) {
@@ -208,7 +208,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What a run has besides its journal.
+    /// The context of a run: all that it has besides its journal.
     #[expect(clippy::inline_always, reason = "what it makes is large: it is made where it is kept")]
     #[inline(always)]
     fn run_context(&self, now: Timestamp) -> RunContext {
@@ -247,7 +247,7 @@ impl<'a> Round<'a> {
             outcome = field::Empty,
             state_bytes = field::Empty,
         );
-        // What is not logged is not kept: there is nothing to note in it.
+        // A span that is not logged is not kept: nothing can be noted in it.
         if span.is_disabled() { span } else { self.span.get_or_init(|| span).clone() }
     }
 
@@ -255,8 +255,8 @@ impl<'a> Round<'a> {
         self.span.get().is_some()
     }
 
-    /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants
-    /// no rounds, that would be another one's.
+    /// Notes a fact of the round for the log. It goes to the round's own span, and not to the current one: where the
+    /// log wants no rounds, the current span is another's.
     fn note<V: field::Value>(&self, fact: &str, value: V) {
         if let Some(span) = self.span.get() {
             span.record(fact, value);
@@ -364,7 +364,7 @@ impl<'a> Round<'a> {
 
     fn seal(&self, journal: &Journal, questions: &[Question]) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
-        // The time at which it goes out: what the round did before must not count against the client.
+        // The time at which the state goes out: the time that the round took must not count against the client.
         let now = self.shared.clock.now();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
@@ -398,7 +398,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// By who is to read about it: the model of some failures, the caller of others, the operator of the rest.
+    /// Reports a failure to its reader: the model reads of some, the caller of others, and the operator of the rest.
     fn failed<R: FlowOutput>(&self, failure: Failure) -> Result<String, ErrorObject> {
         match failure.into_kind() {
             FailureKind::Tool(text) => {
@@ -443,7 +443,7 @@ fn binding<'a>(request: &'a Request<'a>) -> Binding<'a> {
     binding.principal(principal).tenant(context.tenant.as_deref())
 }
 
-/// The keys of questions, as the log shows them: where nothing is logged, no list of them is made.
+/// The keys of questions, as the log shows them. Without a log, no list of them is made.
 struct Keys<'a>(&'a [Question]);
 
 impl fmt::Debug for Keys<'_> {
@@ -461,7 +461,7 @@ fn no_answer(key: &str) -> ErrorObject {
 /// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
 /// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
 ///
-/// Only names that the server chose are logged: what a client made up is counted.
+/// The log shows only names that the server chose, and the number of those that a client made up.
 fn warn_of_unmatched<R>(
     outcome: &Outcome<R>,
     seen: &SeenQuestions,
@@ -471,7 +471,7 @@ fn warn_of_unmatched<R>(
     if pending.is_empty() && answers.is_none() {
         return;
     }
-    // Otherwise the handler did not get as far as it would.
+    // After any other outcome, the handler did not get as far as it would have.
     if !matches!(outcome, Outcome::Waiting(_) | Outcome::Done(_)) {
         return;
     }

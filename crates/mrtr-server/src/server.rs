@@ -1,4 +1,4 @@
-//! A server: what it is built of, and one request in, one reply out.
+//! The server and its builder: one request in, one reply out.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -89,7 +89,7 @@ impl Server {
         }
     }
 
-    /// Answers one message of the modern era: one that does not say its version is refused.
+    /// Answers one message of the modern era. The server refuses a message that does not say its version.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
         match self.receive(body, context).await {
             Received::Reply(reply) => reply,
@@ -99,7 +99,7 @@ impl Server {
 
     /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
     ///
-    /// Where the client wants to hear of progress or logs, the answer may be a stream.
+    /// If the client wants progress or logs, the answer may be a stream.
     pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
         let parts = &self.0.parts;
         Received::Reply(match admit::read(parts, &body, &context) {
@@ -123,14 +123,14 @@ impl Server {
         &self.0.sessions
     }
 
-    /// Answers one message that the caller has parsed already; `None` where nothing is answered.
+    /// Answers one message that the caller has parsed already; `None` if it needs no answer.
     pub async fn handle_value(&self, message: Value, context: Context<'_>) -> Option<Value> {
         let reply = self.handle(message.to_string().into(), context).await;
         reply.last().await.map(|text| serde_json::from_str(&text).expect("a reply is JSON"))
     }
 
-    /// The moment, by the server's clock, for a transport to note when a request comes in:
-    /// [`Context::received`] takes it. There is no other clock a request is timed by.
+    /// The time now, by the server's clock. A transport notes it when a request comes in, and hands it to
+    /// [`Context::received`]. No other clock times a request.
     pub fn arrival(&self) -> Arrival {
         Arrival(self.0.parts.shared.clock.now())
     }
@@ -140,7 +140,7 @@ impl Server {
         &self.0.parts.shared.changes
     }
 
-    /// What the server offers, counted: for the line that a transport logs when it begins to serve.
+    /// Counts the server's offers, for the line that a transport logs when it begins to serve.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow, Server, Tool};
@@ -154,18 +154,18 @@ impl Server {
         Inventory::of(&self.0.parts)
     }
 
-    /// What the server offers, by name: for a host that has offers of its own beside these.
+    /// The server's offers by name, for a host that has offers of its own beside these.
     pub fn offers(&self) -> Offers<'_> {
         Offers::of(&self.0.parts)
     }
 
-    /// Begins the end of the server: extensions begin no more work of their own and answer what waits, such as a
-    /// `tasks/result` that blocks, and subscriptions end. Requests are answered as before; that they come no more is the
-    /// transport's part, which comes next.
+    /// Begins to shut the server down. Extensions begin no more work of their own and answer the requests that wait,
+    /// such as a `tasks/result` that blocks; subscriptions end. The server answers requests as before. The next step is
+    /// the transport's: to let no more requests in.
     ///
     /// `mrtr_http::Serve` and `mrtr_stdio::serve` do this by themselves. An application with an HTTP server of its own
-    /// calls it before it ends that, and again while requests are still answered: a subscription may begin late. It is
-    /// for good.
+    /// calls this before it ends that server, and again while requests are still answered, since a subscription may
+    /// begin late. It cannot be undone.
     ///
     /// ```
     /// # use mrtr_server::Server;
@@ -196,14 +196,14 @@ impl Server {
         &self.0.parts
     }
 
-    /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
-    /// recorded. A process should wait for them before it ends.
+    /// Counts the rounds of single-use tools that run. They go on when their connection is gone, until what they began
+    /// is recorded. A process should wait for them before it ends.
     pub fn detached(&self) -> usize {
         self.0.parts.shared.detached.running()
     }
 }
 
-/// What a transport that carries sessions gets for a message.
+/// The server's response to a message that came over a transport with sessions.
 ///
 /// ```
 /// use mrtr_server::{Context, Server};
@@ -229,7 +229,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// A server being put together.
+/// Builds a server from its parts.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -270,17 +270,18 @@ pub struct Builder {
     lists: Lists,
     extensions: Vec<Arc<dyn Extension>>,
     middleware: Vec<Arc<dyn Middleware>>,
-    /// The first that was noticed before the server was built.
+    /// The first mistake that was noticed before the server was built.
     mistake: Option<BuildError>,
     legacy: Legacy,
     session_limits: SessionLimits,
 }
 
 impl Builder {
-    /// How many tools, prompts or resources a page of a list has, unless [`page_size`](Self::page_size) says otherwise.
+    /// The number of tools, prompts or resources on a page of a list, unless [`page_size`](Self::page_size) sets
+    /// another.
     pub const DEFAULT_PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(1000).expect("it is not zero");
 
-    /// Seals states with this. Without it, with a key of this process alone.
+    /// Seals states with this sealer. Without it, the server seals them with a key of this process alone.
     pub fn sealer(mut self, sealer: Sealer) -> Self {
         self.sealer = Some(sealer);
         self
@@ -316,7 +317,7 @@ impl Builder {
         self
     }
 
-    /// Offers all resources of a template. Where several match a URI, the first one reads it.
+    /// Offers all resources of a template. If several templates match a URI, the first one reads it.
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
         self.templates.push(template);
         self
@@ -340,7 +341,7 @@ impl Builder {
         self
     }
 
-    /// Says how long lists, and what the server says of itself, may be kept. They may not, by default.
+    /// Says how long clients may keep lists, and what the server says of itself. By default, they may not keep them.
     pub fn list_caching(mut self, hints: CachingHints) -> Self {
         self.lists.caching = hints;
         self
@@ -353,10 +354,11 @@ impl Builder {
         self
     }
 
-    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the author.
+    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the
+    /// author.
     ///
     /// Without it they get a reference, and the log has the cause under it. A cause may hold what no caller should see
-    /// (a path, a query, an address inside), so building a server that explains its failures is warned of in the log.
+    /// (a path, a query, an address inside), so the log warns of a server that is built to explain its failures.
     ///
     /// ```
     /// use mrtr_server::testing::Client;
@@ -385,16 +387,16 @@ impl Builder {
         self
     }
 
-    /// Puts something around every request. What is added first is asked first.
+    /// Puts middleware around every request. The server asks the middleware first that was added first.
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.middleware.push(Arc::new(middleware));
         self
     }
 
-    /// Lets handlers ask for an application's own input, of clients that declare it.
+    /// Lets handlers ask clients for an application's own input, if those clients declare it.
     ///
     /// The published protocol knows three kinds of input and no others, so a server asks for another only if it was
-    /// built to: a handler that asks for one that is not registered has failed.
+    /// built to. A handler that asks for an input that is not registered fails.
     ///
     /// ```
     /// # use mrtr_schema::{Method, NamespacedInput};
@@ -412,8 +414,8 @@ impl Builder {
         self.check_input::<I>()
     }
 
-    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
-    /// [`Ask::until`](crate::flow::Ask::until).
+    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead:
+    /// see [`Ask::until`](crate::flow::Ask::until).
     ///
     /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
     /// by itself who opens it.
@@ -440,7 +442,7 @@ impl Builder {
         self.check_input::<I>()
     }
 
-    /// An answer that cannot be checked is never asked for: better known now than when a handler asks.
+    /// Makes sure that the answers can be checked. The author learns of a mistake now, and not when a handler asks.
     fn check_input<I: NamespacedInput + 'static>(mut self) -> Self {
         if let Err(source) = SchemaCheck::of::<I::Response>() {
             self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), source });
@@ -448,13 +450,13 @@ impl Builder {
         self
     }
 
-    /// Says how clients are served that begin with `initialize`: in sessions, by default.
+    /// Says how the server serves clients that begin with `initialize`: in sessions, by default.
     pub fn legacy(mut self, legacy: Legacy) -> Self {
         self.legacy = legacy;
         self
     }
 
-    /// Says how much sessions may take.
+    /// Limits what sessions may take.
     pub fn session_limits(mut self, limits: SessionLimits) -> Self {
         self.session_limits = limits;
         self
@@ -466,7 +468,7 @@ impl Builder {
         self
     }
 
-    /// Puts the server together.
+    /// Builds the server.
     pub fn build(self) -> Result<Server, BuildError> {
         let runs_tasks = self.extensions.iter().any(|extension| extension.runs_tasks());
         let tools = self.tools.into_iter().map(|tool| tool.prepare(runs_tasks));
@@ -523,7 +525,7 @@ impl Builder {
     }
 }
 
-/// By name, in the order in which they were added.
+/// The parts by name, in the order in which they were added.
 fn unique<T>(
     what: &'static str,
     all: impl Iterator<Item = Result<T, BuildError>>,

@@ -1,4 +1,4 @@
-//! A scripted client in memory, for testing flows: call, see what is asked, answer, see the result.
+//! A scripted client in memory, for testing flows: call, see the questions, answer, see the result.
 //!
 //! ```
 //! use mrtr_server::testing::Client;
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// Talks to another server, as a client does whose requests are spread over several.
+    /// Talks to another server, like a client whose requests are spread over several servers.
     #[must_use]
     pub fn at(&self, server: &Server) -> Self {
         server.parts().shared.causes.start();
@@ -120,28 +120,28 @@ impl Client {
         self
     }
 
-    /// Wants to hear of progress, under this token.
+    /// Asks for progress notifications, under this token.
     #[must_use]
     pub fn hearing_progress(mut self, token: &str) -> Self {
         self.progress = Some(ProgressToken(token.into()));
         self
     }
 
-    /// Wants to hear log messages of this level and above.
+    /// Asks for log messages of this level and above.
     #[must_use]
     pub fn hearing_logs(mut self, level: LoggingLevel) -> Self {
         self.log = Some(level);
         self
     }
 
-    /// Changes what the transport is to know of its requests.
+    /// Changes the context of its requests, which a transport would set.
     #[must_use]
     pub fn in_context(mut self, change: impl FnOnce(Context<'static>) -> Context<'static>) -> Self {
         self.context = change(self.context);
         self
     }
 
-    /// Shows each message that the server sends, with the revision and the method of the request, to a check.
+    /// Runs a check on each message that the server sends, with the revision and the method of the request.
     ///
     /// ```
     /// # use mrtr_server::{Server, testing::Client};
@@ -218,7 +218,7 @@ impl Client {
         Conversation::begin(self.clone(), method.to_owned(), params).await
     }
 
-    /// Sends one request as it is, with metadata added where the revision wants it, and gives the messages that come
+    /// Sends one request as it is, with metadata added where the revision wants it, and returns the messages that come
     /// back: notifications, and the response as the last one.
     async fn send(&self, id: u64, method: &str, params: Map<String, Value>) -> Vec<Value> {
         let messages: Vec<String> = match self.reply(id, method, params).await {
@@ -277,7 +277,7 @@ pub fn everything() -> ClientCapabilities {
     capabilities
 }
 
-/// A subscription: what the server tells, and at its end the response. Dropping it ends it.
+/// A subscription: the server's notifications, and at its end the response. Dropping it ends the subscription.
 ///
 /// ```
 /// use mrtr_schema::subscriptions::SubscriptionFilter;
@@ -312,7 +312,7 @@ impl Listening {
         Some(self.client.seen("subscriptions/listen", &message))
     }
 
-    /// All messages that are there already.
+    /// Takes all messages that have come already.
     pub fn heard(&mut self) -> Vec<Value> {
         let mut heard = Vec::new();
         while let Some(Some(message)) = futures_util::FutureExt::now_or_never(self.next()) {

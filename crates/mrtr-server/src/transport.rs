@@ -1,4 +1,4 @@
-//! For transports: what they tell a server of a request, and what a reply is made of.
+//! Types for transports: the context that they give a server with a request, and the parts of a reply.
 
 pub use crate::definition::tool::HeaderClaim;
 pub use crate::protocol::context::{Arrival, Headers};

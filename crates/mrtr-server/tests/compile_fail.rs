@@ -1,4 +1,4 @@
-//! What the compiler says of handlers, arguments, outputs, forms and steps that are none: each mistake is a file.
+//! Compiler messages about things that are no handlers, arguments, outputs, forms or steps: each mistake is a file.
 //!
 //! Its words change from version to version, so they are compared where the minimum supported version compiles.
 //! `TRYBUILD=overwrite` writes them anew.

@@ -1,4 +1,4 @@
-//! Random flows against random clients: what must hold of every run, whatever is answered, replayed or made up.
+//! Random flows against random clients: rules that hold of every run, whatever the client answers, replays or makes up.
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 #[path = "flow_properties/client.rs"]

@@ -1,5 +1,5 @@
-//! What sessions and subscriptions keep is counted as it is kept: at least three quarters of what it really takes, for
-//! shapes that a hostile client would choose.
+//! The bytes that sessions and subscriptions keep are counted as they are kept: at least three quarters of what they
+//! really take, for shapes that a hostile client would choose.
 //!
 //! A test binary of its own, with one test, so that nothing else is in its memory.
 
@@ -46,7 +46,7 @@ async fn call(server: &Server) -> SessionStream {
     events
 }
 
-/// How much memory this process takes.
+/// The memory that this process takes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -153,7 +153,7 @@ async fn what_is_kept_is_counted_as_it_is_kept() {
     refuses_what_has_too_many_members(&server).await;
 }
 
-/// Nothing is kept of what has more members than may be, and the error says how many that are.
+/// The server keeps nothing of an object with too many members, and the error says how many there may be.
 async fn refuses_what_has_too_many_members(server: &Server) {
     let open_before = server.sessions().open();
     let is_refused = |text: &str| {

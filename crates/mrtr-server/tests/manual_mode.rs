@@ -1,4 +1,4 @@
-//! Handlers that ask by hand: what they are given, and what is carried for them.
+//! Handlers that ask by hand: what the server gives them, and what it has the client carry for them.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::sync::Arc;

@@ -136,7 +136,8 @@ impl MixedFleet {
         Self { versions, servers, given: BTreeMap::new() }
     }
 
-    /// Each round lands where it is told and brings some of the answers; then the client answers everything.
+    /// Each round lands on the version that is chosen, and brings some of the answers; then the client answers
+    /// everything.
     async fn converse(mut self, rounds: &[(usize, [bool; 5])], last: [usize; 6]) -> Result<(), TestCaseError> {
         // Each of these rounds brings an answer, and there are five.
         let everything = last.map(|landing| (landing, [true; 5]));
@@ -167,7 +168,7 @@ impl MixedFleet {
         call
     }
 
-    /// Checks a reply by what is known: it asks for what the version lacks, or gives back every answer it wanted.
+    /// Checks a reply: it asks for the answers that the version lacks, or gives back every answer that it wanted.
     fn is_over(&self, call: &Conversation, version: Version) -> Result<bool, TestCaseError> {
         let lacking: Vec<_> = version.asks.iter().copied().filter(|key| !self.given.contains_key(key)).collect();
         if lacking.is_empty() {

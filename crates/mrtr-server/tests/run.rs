@@ -1,4 +1,5 @@
-//! What a run tells its runner, and what a runner asks before it shows a question or takes an answer in.
+//! Exchanges between a run and its runner: what the run tells it, and what the runner checks before it shows a question
+//! or takes an answer in.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,7 +27,7 @@ fn raw(value: &Value) -> Box<RawValue> {
     RawValue::from_string(value.to_string()).unwrap()
 }
 
-/// What a run asks, and its journal with this answer to each of it.
+/// The questions of a run, and its journal with this answer to each of them.
 fn answer<T: std::fmt::Debug>(ran: RunReport<T>, answer: &Value) -> (Vec<Question>, Journal) {
     let Outcome::Waiting(questions) = ran.outcome else { panic!("{:?}", ran.outcome) };
     let mut journal = ran.journal;
@@ -108,7 +109,7 @@ async fn a_question_may_be_shown_only_to_a_client_that_declared_it() {
     }
 }
 
-/// How one question is worded that is asked in these places, of which each may be pinned.
+/// The wording of one question that is asked in these places, of which each may be pinned.
 async fn asked(places: [bool; 2]) -> Asked {
     async fn ask(flow: &Flow, is_pinned: bool) -> Result<Name, FlowError> {
         let name = flow.elicit::<Name>("name", "Who?");
@@ -194,7 +195,7 @@ async fn a_journal_may_take_all_the_bytes_that_are_allowed_but_for_those_of_answ
     assert!(matches!(keep(1000, limit - 4).await, Outcome::Failed(_)));
 }
 
-/// As where a version with less room goes on: what is there is not of the client's making.
+/// A version with less room may go on with a flow: then what is there already is not of the client's making.
 #[tokio::test]
 async fn no_answer_is_to_blame_for_a_journal_that_was_too_large_without_it() {
     let handler = async |flow: Flow| {

@@ -22,7 +22,7 @@ struct Name {
     name: String,
 }
 
-/// What happened outside, and a gate at which a step may wait. Clones are the same.
+/// The effects outside, and a gate at which a step may wait. Clones are the same.
 #[derive(Clone, Default)]
 struct Outside(Arc<(Mutex<Vec<String>>, Notify)>);
 
@@ -262,7 +262,7 @@ async fn whoever_lost_a_flow_stops_at_its_next_step() {
     while outside.all().is_empty() {
         tokio::task::yield_now().await;
     }
-    // Somebody else takes it over while this one is still in its step.
+    // Another keeper takes it over while this one is still in its step.
     keeper.recover(&id);
     let taken = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
     assert!(matches!(&taken, Status::Done { text, failed: true } if text.contains("interrupted")), "{taken:?}");
@@ -385,7 +385,7 @@ async fn a_flow_that_is_taken_over_still_asks_what_is_optional() {
     assert_eq!(done, Status::Done { text: "Some(\"Ada\")".into(), failed: false });
 }
 
-/// As much as a state would carry, of which they may take half.
+/// Early answers may take half of what a state would carry.
 #[tokio::test]
 async fn answers_that_came_before_they_were_asked_for_go_along_as_far_as_half_a_state_holds_them() {
     let handler = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);

@@ -1,4 +1,5 @@
-//! Answers that nothing asked for: there are only so many, and they take no more memory than the text in which they came.
+//! Answers that nothing asked for: there are only so many, and they take no more memory than the text in which they
+//! came.
 //!
 //! A test binary of its own, with one test that measures, so that nothing else is in its memory.
 
@@ -20,7 +21,7 @@ struct Name {
     name: String,
 }
 
-/// Where a call waits while its memory is measured.
+/// A gate at which a call waits while its memory is measured.
 #[derive(Clone)]
 struct Gate {
     waiting: Arc<Semaphore>,
@@ -99,7 +100,7 @@ async fn reply(server: &Server, body: Bytes) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// How much memory this process takes.
+/// The memory that this process takes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -148,7 +149,7 @@ async fn calls_that_wait_keep_unasked_answers_as_the_text_they_came_in() {
 }
 
 const CALLS: usize = 4;
-/// As many as there may be, beside one that is asked for.
+/// The most answers that there may be, beside one that is asked for.
 const UNASKED: usize = mrtr_schema::MOST_MEMBERS - 1;
 const AS_MANY_AS_A_BODY_HOLDS: usize = 380_000;
 const QUESTIONS: usize = 500;

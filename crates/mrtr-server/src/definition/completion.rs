@@ -1,4 +1,4 @@
-//! Completion: what the user may be about to type, asked of a flow.
+//! Completion of arguments: a flow suggests what the user may be about to type.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +23,7 @@ use crate::definition::handler::{Handler, IntoHandler};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Completing {
-    /// What has been typed so far.
+    /// The text typed so far.
     pub value: String,
     /// The other arguments, as far as they are known.
     pub others: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ impl Completing {
     }
 }
 
-/// What completes each argument.
+/// The completer of each argument.
 #[derive(Default)]
 pub(crate) struct Completers(HashMap<String, Completer>);
 
@@ -54,7 +54,7 @@ impl Completers {
     }
 }
 
-/// What completes one argument.
+/// A handler that completes one argument.
 pub(crate) struct Completer(pub(crate) Handler<CompleteResult>);
 
 impl Completer {

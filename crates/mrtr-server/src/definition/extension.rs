@@ -1,4 +1,4 @@
-//! What others add to a server: methods of their own, and calls that they take over.
+//! Extensions of a server: methods of their own, and calls that they take over.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -63,25 +63,25 @@ pub trait Extension: Send + Sync + 'static {
     /// The name under which client and server declare it.
     fn name(&self) -> &'static str;
 
-    /// What the server says of it, in a revision that has it.
+    /// The settings that the server declares for it, in a revision that has it.
     fn capability(&self, revision: Revision) -> Option<JsonObject>;
 
-    /// Says in the server's capabilities what it is, in a revision that has it: under its name among the extensions,
-    /// unless a revision wants it elsewhere.
+    /// Declares it in the server's capabilities, in a revision that has it: under its name among the extensions, unless
+    /// the revision has another place for it.
     fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
         if let Some(capability) = self.capability(revision) {
             capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
         }
     }
 
-    /// Is told of the server once it is built.
+    /// Learns of the server once it is built.
     fn attached(&self, _host: Host) {}
 
-    /// Is told that the server is about to end: it begins no more work of its own, and answers requests that wait for
-    /// something, also those that come from now on. It may be told more than once.
+    /// Hears that the server is about to end. From now on it begins no more work of its own, and answers the requests
+    /// that wait for something, also those that are still to come. The server may call this more than once.
     fn shutdown_begins(&self) {}
 
-    /// Whether a method of this revision is its own.
+    /// Returns true if a method of this revision is its own.
     fn owns(&self, _method: &str, _revision: Revision) -> bool {
         false
     }
@@ -98,22 +98,23 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Whether it runs tasks, so that tools may say that they want to.
+    /// Returns true if it runs tasks, so that tools may ask to run as tasks.
     fn runs_tasks(&self) -> bool {
         false
     }
 
-    /// Whether it may want to answer a call of a tool: one that it does not want is not offered, which costs less.
+    /// Returns true if it may want to answer a call of a tool. The server does not offer it other calls, which costs
+    /// less.
     fn wants(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
 
-    /// Is offered each call of a tool that it wants before it runs, and may answer it.
+    /// Gets the offer of each call of a tool that it wants, before the call runs, and may answer it.
     async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
 
-    /// Whether a call could go on as a task. If no extension says so, its flow goes on where it is.
+    /// Returns true if a call could go on as a task. If no extension says so, the flow goes on where it is.
     fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
@@ -124,7 +125,7 @@ pub trait Extension: Send + Sync + 'static {
     }
 }
 
-/// A request for one of an extension's own methods, or for what it tells subscribers.
+/// A request for one of an extension's own methods, or for its notifications to subscribers.
 ///
 /// ```
 /// use mrtr_server::ProtocolError;
@@ -144,15 +145,15 @@ pub struct ExtensionRequest<'a> {
     pub params: &'a RawParams<'a>,
     /// The revision of the request.
     pub revision: Revision,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub capabilities: &'a ClientCapabilities,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<&'a Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
 }
 
-/// A call of a tool, as it is offered: nothing of it is copied unless the extension takes it.
+/// A call of a tool, as the server offers it to extensions. Nothing of it is copied unless an extension takes it.
 ///
 /// ```
 /// use mrtr_server::TaskPolicy;
@@ -185,12 +186,12 @@ impl<'a> OfferedCall<'a> {
         self.tool.name()
     }
 
-    /// Whether the tool's calls run as tasks.
+    /// The tool's policy for tasks: it says when calls run as tasks.
     pub fn tasks(&self) -> TaskPolicy {
         self.tool.settings.tasks
     }
 
-    /// What it is called with.
+    /// The arguments of the call.
     pub fn arguments(&self) -> &'a Json {
         self.arguments
     }
@@ -200,7 +201,7 @@ impl<'a> OfferedCall<'a> {
         self.task
     }
 
-    /// What its flow knows.
+    /// The journal: all that the call's flow knows.
     pub fn journal(&self) -> &'a Journal {
         self.journal
     }
@@ -210,22 +211,22 @@ impl<'a> OfferedCall<'a> {
         self.revision
     }
 
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub fn capabilities(&self) -> &'a ClientCapabilities {
         self.capabilities
     }
 
-    /// Who sent it.
+    /// The caller who sent it.
     pub fn caller(&self) -> Option<&'a Caller> {
         self.caller
     }
 
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub fn tenant(&self) -> Option<&'a str> {
         self.tenant
     }
 
-    /// The account that the transport names: it tells apart callers that no issuer vouches for, such as by their address.
+    /// The account that the transport names. It tells apart callers that no issuer vouches for, for example by address.
     pub fn account(&self) -> Option<&'a CallerKey> {
         self.account
     }
@@ -238,7 +239,7 @@ impl<'a> OfferedCall<'a> {
     /// The call, to be run now, later or again.
     pub fn to_call(&self) -> ToolCall {
         let mut journal = self.journal.clone();
-        // As much of what came before it was asked for as a state would carry.
+        // Of the answers that came early, a state would carry no more than this.
         journal.carry_unsealed(self.parts.shared.environment.limit().total() / 2, |_| false);
         ToolCall {
             host: Host::of(self.parts),
@@ -280,26 +281,27 @@ pub struct ToolCall {
     pub(crate) host: Host,
     /// The tool.
     pub tool: String,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: Json,
     /// The `task` of the request's parameters, if there is one.
     pub task: Option<Json>,
-    /// What its flow knows.
+    /// The journal: all that the call's flow knows.
     pub journal: Journal,
-    /// Which flow it is.
+    /// The call's flow and its round.
     pub flow_progress: FlowProgress,
     /// The revision of the request.
     pub revision: Revision,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub capabilities: ClientCapabilities,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<String>,
 }
 
 impl ToolCall {
-    /// Runs the tool over the journal. `adjust` makes the run what the runner wants: a task, with a sink.
+    /// Runs the tool over the journal. `adjust` changes the run's context to what the runner needs, such as that of a
+    /// task with a sink.
     ///
     /// Fails if the server or the tool is gone.
     pub async fn run(
@@ -315,13 +317,13 @@ impl ToolCall {
         context.caller = self.caller.clone();
         context.strict = tool.settings.strict;
         let mut context = adjust(context);
-        // What the author says of one tool counts more than what is said of all.
+        // The author's word on one tool counts more than that on all tools.
         context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
         let ran = tool.run_over(&self.arguments, journal, context).await;
         Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))
     }
 
-    /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.
+    /// Turns a failure into what the caller gets: a result for the model, or an error. The rest goes to the log.
     pub fn failed(&self, failure: Failure) -> Result<CallToolResult, ProtocolError> {
         let failed = match failure.into_kind() {
             FailureKind::Tool(text) => CallToolResult::failed(text),
@@ -345,7 +347,7 @@ impl fmt::Debug for ToolCall {
     }
 }
 
-/// The server, as an extension sees it: it does not keep it alive.
+/// The server, as an extension sees it. This does not keep the server alive.
 ///
 /// ```
 /// use mrtr_server::Sealer;
@@ -364,8 +366,8 @@ impl Host {
         Self(Arc::downgrade(parts))
     }
 
-    /// A call that was kept, to be run again: of the published revision, from no caller in particular, by a client that
-    /// declared nothing, unless its members are set to what they were.
+    /// A call that an extension kept, to be run again. It is of the published revision, from no caller in particular,
+    /// by a client that declared nothing, until the extension sets its members to what they were.
     pub fn call(&self, tool: impl Into<String>, arguments: Json, flow_progress: FlowProgress) -> ToolCall {
         ToolCall {
             host: self.clone(),
@@ -385,21 +387,21 @@ impl Host {
         self.0.upgrade().ok_or_else(|| misuse("the server is gone"))
     }
 
-    /// The tools that the server has, while there is a server, and whether their calls run as tasks.
+    /// The server's tools, each with its policy for tasks, while the server exists.
     pub fn tools(&self) -> Option<Vec<(String, TaskPolicy)>> {
         let server = self.0.upgrade()?;
         Some(server.tools.iter().map(|(name, tool)| (name.clone(), tool.settings.tasks)).collect())
     }
 
-    /// Holds back the handlers of plain calls that begin from now on, for something that must be alone in its process.
+    /// Holds back the handlers of plain calls that begin from now on, for work that must be alone in its process.
     ///
-    /// `None` if one runs, if they are held back already, or if the server is gone.
+    /// Returns `None` if one of them runs, if they are held back already, or if the server is gone.
     pub fn hold_calls(&self) -> Option<CallHold> {
         let shared = Arc::clone(&self.0.upgrade()?.shared);
         shared.load.hold().then(|| CallHold(shared))
     }
 
-    /// What the server seals with, while there is a server.
+    /// The sealer of the server's states, while the server exists.
     pub fn sealer(&self) -> Option<Sealer> {
         self.0.upgrade().map(|server| server.shared.sealer.clone())
     }
@@ -411,7 +413,7 @@ impl fmt::Debug for Host {
     }
 }
 
-/// Handlers of plain calls are held back until it is dropped.
+/// Holds back the handlers of plain calls until it is dropped.
 ///
 /// ```
 /// use mrtr_server::extend::Host;

@@ -1,4 +1,4 @@
-//! What extensions tell: the replies to their own methods, and what subscribers hear.
+//! Messages from extensions: the replies to their own methods, and the notifications for subscribers.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use mrtr_flow::ProtocolError;
 use mrtr_schema::Json;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 
-/// A notification of an extension's, for a subscriber.
+/// A notification from an extension to a subscriber.
 ///
 /// ```
 /// use mrtr_server::extend::ExtensionNotice;
@@ -32,7 +32,7 @@ impl ExtensionNotice {
     }
 }
 
-/// What an extension tells a subscriber.
+/// The notifications of an extension for one subscriber.
 ///
 /// ```
 /// use futures_util::{StreamExt, stream};
@@ -48,9 +48,9 @@ impl ExtensionNotice {
 /// ```
 #[expect(clippy::exhaustive_structs, reason = "an extension fills in both")]
 pub struct ExtensionNotices {
-    /// What it will tell, out of what was asked for.
+    /// The part of the subscriber's filter that the extension will tell of.
     pub acknowledged: SubscriptionFilter,
-    /// What it tells.
+    /// The notifications.
     pub notices: BoxStream<'static, ExtensionNotice>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Debug for ExtensionNotices {
     }
 }
 
-/// What an extension answers one of its own methods with: a result, or a stream that ends with one.
+/// The answer of an extension to one of its own methods: a result, or a stream that ends with one.
 ///
 /// A stream may last as long as its client waits. It counts as a subscription does, and not as a request at work.
 ///
@@ -78,7 +78,7 @@ impl fmt::Debug for ExtensionNotices {
 pub enum ExtensionReply {
     /// The result.
     Result(Json),
-    /// Notifications, and at last the result or the error. What comes after that is not sent.
+    /// Notifications, and at last the result or the error. Anything after that is not sent.
     Stream(BoxStream<'static, ExtensionMessage>),
 }
 

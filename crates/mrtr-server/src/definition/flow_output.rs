@@ -1,4 +1,4 @@
-//! What a flow can end in, by method: and how each says that it failed.
+//! The results that a flow can end in, by method, and how each says that it failed.
 
 use std::error::Error;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::definition::parts::Shared;
 
-/// The complete result of a method whose handlers are flows. Implemented here alone.
+/// The complete result of a method whose handlers are flows. Only this crate implements it.
 ///
 /// ```
 /// use mrtr_server::extend::FlowOutput;
@@ -24,7 +24,7 @@ use crate::definition::parts::Shared;
 /// }
 /// ```
 pub trait FlowOutput: Wire {
-    /// What its handler is called in messages.
+    /// The name for its handler in messages.
     #[doc(hidden)]
     const WHAT: &'static str;
 
@@ -67,7 +67,7 @@ pub trait FlowOutput: Wire {
 impl FlowOutput for CallToolResult {
     const WHAT: &'static str = "tool";
 
-    /// The model reads of it, and may try again.
+    /// Tells the model, which may try again.
     fn failed(text: String) -> Result<Self, ErrorObject> {
         let mut result = Self::new([ContentBlock::text(text)]);
         result.is_error = Some(true);
@@ -114,7 +114,7 @@ flow_outputs! {
 impl FlowOutput for ReadResourceResult {
     const WHAT: &'static str = "resource";
 
-    /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
+    /// Says that there is nothing at the URI, because its variables are not what the handler takes.
     fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
         Err(ProtocolError::resource_not_found(do_not_fit(reason)).into_object())
     }

@@ -1,4 +1,4 @@
-//! Handlers of every shape, made one.
+//! Handlers of every shape, turned into one type.
 
 mod arguments;
 mod call;
@@ -40,12 +40,12 @@ pub use call::{HandlerCall, HandlerFuture, HandlerResult};
 /// let tool = Tool::new("greet", Greeter { greeting: "Hello".into() });
 /// ```
 pub trait ToolHandler: Send + Sync + 'static {
-    /// What it takes.
+    /// The type of its arguments.
     type Arguments: HandlerArguments;
-    /// What it gives.
+    /// The type of its output.
     type Output: IntoOutput + 'static;
 
-    /// One run.
+    /// Runs the handler once.
     fn call(
         &self,
         flow: Flow,
@@ -53,8 +53,8 @@ pub trait ToolHandler: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
-/// What can handle a call that ends in `R`: an async function of a flow and its arguments, or of a flow alone, a
-/// closure of the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
+/// A handler of calls that end in `R`: an async function of a flow and its arguments, or of a flow alone, a closure of
+/// the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
 ///
 /// Implemented for every [`HandlerCall`] whose [`arguments`](HandlerArguments) can be read and whose
 /// [`future`](HandlerFuture) ends in a [`HandlerResult`]: the compiler names the one that is not.
@@ -134,7 +134,7 @@ pub trait IntoHandler<M, R = CallToolResult>:
     }
 }
 
-// One implementation for all of them: of several, the compiler would say that none fits, and not why.
+// One implementation for all of them: with several, the compiler would say that none fits, and not why.
 impl<H, M, R> IntoHandler<M, R> for H where
     H: HandlerCall<M, Arguments: HandlerArguments, Future: HandlerFuture<R>> + Send + Sync + 'static
 {
@@ -145,7 +145,7 @@ impl<H, M, R> IntoHandler<M, R> for H where
 pub struct ErasedHandler<R> {
     pub(crate) input_schema: Result<JsonObject, ReadError>,
     pub(crate) output_schema: Result<Option<OutputSchema>, ReadError>,
-    /// What its arguments are called in the author's code.
+    /// The name of the type of its arguments in the author's code.
     pub(crate) arguments: &'static str,
     pub(crate) handler: Handler<R>,
 }
@@ -176,7 +176,7 @@ impl<R> fmt::Debug for Handler<R> {
 }
 
 impl<R: FlowOutput> Handler<R> {
-    /// Begins a run. Gives what is to be awaited, or what came of it already.
+    /// Begins a run. Returns a future to await, or the outcome if there is one already.
     pub(crate) fn start(
         &self,
         flow: Flow,
@@ -186,7 +186,7 @@ impl<R: FlowOutput> Handler<R> {
     }
 }
 
-/// What comes of arguments that do not fit.
+/// Turns arguments that do not fit into a result or an error.
 #[cold]
 fn unfit<R: FlowOutput>(reason: &str) -> Result<Output<R>, Failure> {
     match R::invalid_arguments(reason) {

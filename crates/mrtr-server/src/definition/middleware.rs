@@ -1,4 +1,4 @@
-//! What goes around every call without touching flows: authorization, rate limits, audit.
+//! Middleware: code that runs around every call without touching flows, for authorization, rate limits and audit.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use mrtr_flow::{Caller, ProtocolError};
 use mrtr_schema::{ErrorObject, Revision};
 
-/// Something that goes around every request: it may refuse it before it runs, and hears how it ended.
+/// A layer around every request: it may refuse a request before it runs, and hears how the request ended.
 ///
-/// It is asked in every round: a state grants nothing.
+/// The server asks it in every round, because a state grants nothing.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
@@ -37,10 +37,12 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Hears how a request ended that this one let through, also where another refused it: the last to let it through hears
-    /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
+    /// Hears how a request ended, if this middleware let it through, also where another one refused it. The last one to
+    /// let it through hears first. A tool that failed is a result, not an error. For a subscription, this is its
+    /// beginning.
     ///
-    /// If the client goes away meanwhile, the request is dropped where it stands, and no middleware hears how it ended.
+    /// If the client goes away meanwhile, the server drops the request where it stands, and no middleware hears how it
+    /// ended.
     async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
 }
 
@@ -63,12 +65,12 @@ pub struct RequestInfo<'a> {
     pub method: &'a str,
     /// The tool or prompt by name, or the resource by URI.
     pub name: Option<&'a str>,
-    /// Who sent it.
+    /// The caller who sent it.
     pub caller: Option<&'a Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
     /// The revision.
     pub revision: Revision,
-    /// Whether it brings a state, and so is not the first round.
+    /// True if it brings a state, and so is not the first round.
     pub is_retry: bool,
 }

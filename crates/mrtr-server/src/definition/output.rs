@@ -1,4 +1,4 @@
-//! What a handler gives back: text, content, structured values, or a question by hand.
+//! The output of a handler: text, content, structured values, or a question by hand.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ use mrtr_schema::{CallToolResult, ContentBlock, InputRequest, InputRequests, Jso
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a handler may return, where the call ends in `R`.
+/// A value that a handler may return, where the call ends in `R`.
 ///
 /// A tool: text, content blocks, images, resources, a [`CallToolResult`] written by hand, or [`Structured`] values
 /// whose schema the tool then announces. A prompt: text, messages, or a [`GetPromptResult`]. A resource: text, bytes,
@@ -44,16 +44,16 @@ use serde::Serialize;
     note = "a type of your own may implement `mrtr_server::handler::IntoOutput`"
 )]
 pub trait IntoOutput<R = CallToolResult> {
-    /// Makes a result of it.
+    /// Turns it into a result.
     fn into_output(self) -> Result<Output<R>, Failure>;
 
-    /// The schema that structured results follow, if they are.
+    /// The schema that its structured results follow, if it has any.
     fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
         Ok(None)
     }
 }
 
-/// What a handler returned.
+/// The output of a handler: a complete result, or a question by hand.
 ///
 /// ```
 /// use mrtr_server::handler::{IntoOutput, Output};
@@ -72,7 +72,7 @@ pub enum Output<R = CallToolResult> {
 }
 
 impl<R> Output<R> {
-    /// As the engine takes it.
+    /// Converts it into the form that the engine takes.
     pub(crate) fn into_manual(self) -> Manual<R> {
         match self {
             Self::Complete(result) => Manual::Complete(result),
@@ -125,7 +125,7 @@ outputs! {
     ReadResourceResult {
         Vec<ResourceContents> => ReadResourceResult::new;
         ResourceContents => |contents| ReadResourceResult::new([contents]);
-        // Who reads it fills in the resource's own URI and type.
+        // The reader fills in the resource's own URI and type.
         String => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
         &'static str => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
         Vec<u8> => |bytes| {
@@ -142,7 +142,8 @@ outputs! {
     }
 }
 
-/// A value for programs, with its schema: goes out as structured content, and as text for those that read only that.
+/// A value for programs, with its schema: the result has it as structured content, and as text for clients that read
+/// only text.
 ///
 /// ```
 /// # use mrtr_server::{Failure, Flow, Structured};
@@ -171,9 +172,9 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
     }
 }
 
-/// A question by hand, manual mode: for handlers that keep their own account of where they are.
+/// A question by hand, in manual mode: for a handler that keeps its own account of where it is.
 ///
-/// The state is sealed for them. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
+/// The server seals the state. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
 /// [`Flow::carried`](crate::Flow::carried) the state.
 ///
 /// ```
@@ -192,14 +193,14 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "written as a literal by those who ask by hand")]
 pub struct InputRequired {
-    /// What to ask, by key.
+    /// The questions, by key.
     pub requests: InputRequests,
-    /// What to have carried.
+    /// The state that the client carries to the next round.
     pub state: Option<Json>,
 }
 
 impl InputRequired {
-    /// Nothing yet. A reply must ask or carry something.
+    /// A reply that is still empty. It must ask or carry something.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! What a server was built of: its parts, what its rounds share, and the reservations that they hold.
+//! The parts of a built server, what its rounds share, and the reservations that they hold.
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use crate::support::changes::Changes;
 use crate::support::lease_thread::{LeaseThread, Renewal};
 use crate::support::shed::{Gauge, Load, Shedder};
 
-/// What a server was built of. It does not change while the server lives.
+/// The parts of a built server. They do not change while the server lives.
 pub(crate) struct Parts {
     pub(crate) results: ResultWriter,
     pub(crate) instructions: Option<String>,
@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// Writes results, and says in each whose it is.
+/// Writes results, each with the server's name.
 pub(crate) struct ResultWriter {
     pub(crate) info: Implementation,
     /// The server's name as it stands in the metadata of results.
@@ -61,7 +61,7 @@ impl ResultWriter {
     }
 }
 
-/// How lists are given out.
+/// The settings of lists: the size of a page, and how long clients may cache one.
 #[derive(Debug, Clone)]
 pub(crate) struct Lists {
     pub(crate) page_size: NonZeroUsize,
@@ -76,25 +76,25 @@ fn signature(info: &Implementation) -> String {
     format!("\"_meta\":{meta}")
 }
 
-/// What all rounds of a server share.
+/// The things that all rounds of a server share.
 pub(crate) struct Shared {
     pub(crate) sealer: Sealer,
     pub(crate) clock: Arc<dyn Clock>,
-    /// What their runs share.
+    /// The environment that the runs of all rounds share.
     pub(crate) environment: Arc<Environment>,
     pub(crate) load: Gauge,
     /// Rounds that go on without their connection.
     pub(crate) detached: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
-    /// Whether callers learn why a handler failed, and not only a reference to it.
+    /// True if callers learn why a handler failed; otherwise they get only a reference to the log.
     pub(crate) explains_failures: bool,
     #[cfg(feature = "testing")]
     pub(crate) causes: crate::support::causes::Causes,
 }
 
 impl Shared {
-    /// What seals states that live so long.
+    /// The sealer for states with these lifetimes.
     pub(crate) fn sealer(&self, lifetimes: Option<Lifetimes>) -> Cow<'_, Sealer> {
         match lifetimes {
             Some(lifetimes) => Cow::Owned(self.sealer.clone().lifetimes(lifetimes)),
@@ -120,7 +120,7 @@ impl Shared {
     }
 }
 
-/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
+/// The time that a reservation stands unless it is renewed, and that a retry waits for one that runs.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
 
 /// A reservation that a round of this process holds, and where.

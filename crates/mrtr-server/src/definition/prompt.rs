@@ -12,7 +12,7 @@ use crate::error::BuildError;
 
 /// A prompt that a server offers.
 ///
-/// Its arguments are texts; numbers and booleans in the handler's type are read from them.
+/// Its arguments are texts; the server reads numbers and booleans in the handler's type from them.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Prompt};
@@ -41,8 +41,8 @@ impl Prompt {
     /// A prompt of this name. Its arguments are the members of the handler's type.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, GetPromptResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M, GetPromptResult>`, written in its parts, so that the compiler explains the one that does
+        // not hold, and shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<GetPromptResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's

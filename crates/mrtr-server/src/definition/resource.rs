@@ -33,11 +33,11 @@ pub struct Resource {
 
 /// Resources that a server offers at all URIs of a template.
 ///
-/// Its variables are the arguments of its handler. A variable stands for what is between two slashes: `{id}`; one
-/// with a plus for any text: `{+path}`. What is percent-encoded in the URI is decoded, so either may hold a slash, two
-/// dots, or anything else: a handler that opens files checks where it ends up. What cannot be read as the handler's
-/// type is not found, and a handler says the same with
-/// [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
+/// Its variables are the arguments of its handler. A variable such as `{id}` stands for the text between two slashes,
+/// and one with a plus, such as `{+path}`, for any text. The server decodes what is percent-encoded in the URI, so
+/// either may hold a slash, two dots, or anything else: a handler that opens files must check where it ends up. If the
+/// values cannot be read as the handler's type, the client learns that there is no such resource. A handler says the
+/// same with [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, ResourceTemplate};
@@ -58,7 +58,7 @@ pub struct ResourceTemplate {
     completers: Completers,
 }
 
-/// How a resource is read.
+/// The reader of a resource: its handler, the settings of its flows, and its caching hints.
 pub(crate) struct Reader {
     pub(crate) handler: Handler<ReadResourceResult>,
     pub(crate) settings: FlowSettings,
@@ -89,17 +89,17 @@ impl Reader {
     }
 }
 
-/// What resources and templates have in common.
+/// Writes the setters that resources and templates have in common.
 macro_rules! resource_settings {
     ($($resource:ident)*) => {$(
         impl $resource {
-            /// Says of which type its contents are.
+            /// Sets the MIME type of its contents.
             #[must_use]
             pub fn mime_type(self, mime_type: impl Into<String>) -> Self {
                 self.define(|resource| resource.mime_type = Some(mime_type.into()))
             }
 
-            /// Says for whom it is, and how much it matters.
+            /// Says which readers it is for, and how much it matters.
             #[must_use]
             pub fn annotations(self, annotations: Annotations) -> Self {
                 self.define(|resource| resource.annotations = Some(annotations))
@@ -112,7 +112,8 @@ macro_rules! resource_settings {
                 self
             }
 
-            /// Says how long its contents may be kept, where the handler does not. They may not, by default.
+            /// Says how long clients may keep its contents, where the handler does not say it. By default, they may not
+            /// keep them.
             #[must_use]
             pub fn caching(mut self, hints: CachingHints) -> Self {
                 self.reader.caching = hints;
@@ -134,8 +135,8 @@ impl Resource {
     /// A resource at this URI.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M, ReadResourceResult>`, written in its parts, so that the compiler explains the one that
+        // does not hold, and shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
@@ -166,8 +167,8 @@ impl ResourceTemplate {
     /// Resources at all URIs of this template.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M, ReadResourceResult>`, written in its parts, so that the compiler explains the one that
+        // does not hold, and shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
@@ -225,7 +226,7 @@ pub(crate) struct PreparedTemplate {
 }
 
 impl PreparedTemplate {
-    /// The handler's arguments, if the URI is one of the template's.
+    /// The handler's arguments, if the URI matches the template.
     pub(crate) fn arguments(&self, uri: &str) -> Option<JsonObject> {
         let values = self.uris.matches(uri)?;
         Some(self.members.object(values.iter().map(|(name, value)| (name.as_str(), value.as_str()))))

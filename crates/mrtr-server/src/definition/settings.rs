@@ -1,4 +1,4 @@
-//! How the flows of a tool, prompt or resource are kept.
+//! Settings for the flows of a tool, prompt or resource.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use mrtr_schema::tasks::TaskSupport;
 use mrtr_state::Lifetimes;
 use mrtr_state::single_use::SingleUse;
 
-/// How a tool's flows are kept.
+/// The settings for the flows of a tool, prompt or resource.
 #[derive(Clone, Default)]
 pub(crate) struct FlowSettings {
     pub(crate) policy: StatePolicy,
@@ -16,16 +16,17 @@ pub(crate) struct FlowSettings {
     pub(crate) lifetimes: Option<Lifetimes>,
     pub(crate) version: String,
     pub(crate) tasks: TaskPolicy,
-    /// How long a run may take, if not as long as the server says.
+    /// A limit of its own on the time of a run; `None` for the server's.
     pub(crate) run_deadline: Option<Duration>,
-    /// Whether an answer to another wording of its question is refused.
+    /// True if an answer to another wording of its question is refused.
     pub(crate) strict: bool,
-    /// How long a session waits for the answer to a question, if not as long as the server says.
+    /// A limit of its own on the time that a session waits for an answer; `None` for the server's.
     pub(crate) question_timeout: Option<Duration>,
 }
 
-/// The setters that tools, prompts, resources and templates share: what is said of one by its `define`, and how its flows
-/// are kept, in the settings at the end of this path. What a description says differs, and is written where it is used.
+/// The setters that tools, prompts, resources and templates share: they change its definition through `define`, and the
+/// settings of its flows, which are at the end of this path. The doc comment of `description` differs, and stands where
+/// the macro is used.
 macro_rules! shared_setters {
     ($item:ident, $($settings:ident).+, $(#[$description:meta])+) => {
         impl $item {
@@ -47,7 +48,7 @@ macro_rules! shared_setters {
                 self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
             }
 
-            /// When its interim replies carry a state.
+            /// Sets when its interim replies carry a state.
             #[must_use]
             pub fn state_policy(mut self, policy: $crate::definition::settings::StatePolicy) -> Self {
                 self.$($settings).+.policy = policy;
@@ -61,8 +62,8 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
-            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+            /// Ends a run of it after this long, with an error that says what it was waiting for. Without this, the
+            /// server's [`run_deadline`](crate::Builder::run_deadline) counts.
             #[must_use]
             pub fn run_deadline(mut self, limit: std::time::Duration) -> Self {
                 self.$($settings).+.run_deadline = Some(limit);
@@ -79,7 +80,7 @@ macro_rules! shared_setters {
 }
 pub(super) use shared_setters;
 
-/// When an interim reply carries a state.
+/// Says when an interim reply carries a state.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, StatePolicy, Tool};
@@ -89,14 +90,14 @@ pub(super) use shared_setters;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatePolicy {
-    /// Always. An answer that comes with a state counts for what that state says was asked.
+    /// Always. An answer that comes with a state counts for the question that this state says was asked.
     #[default]
     Always,
     /// Only when there is something to carry. A client may then answer before it is asked.
     WhenNeeded,
 }
 
-/// Whether a tool's calls run as tasks, where something on the server runs tasks.
+/// Says when a tool's calls run as tasks, on a server with an extension that runs tasks.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
@@ -109,16 +110,17 @@ pub enum TaskPolicy {
     /// Never.
     #[default]
     Never,
-    /// When its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every state is carried.
+    /// From the moment at which its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every
+    /// state is carried.
     ByFlow,
     /// From the beginning, if the client can follow tasks.
     IfPossible,
-    /// From the beginning; a client that cannot follow tasks is refused.
+    /// From the beginning; the server refuses a client that cannot follow tasks.
     Required,
 }
 
 impl TaskPolicy {
-    /// What revisions with tasks of their own say of the tool.
+    /// The tool's support for tasks, in the words of revisions with tasks of their own.
     pub(crate) fn support(self) -> Option<TaskSupport> {
         match self {
             Self::Never => None,
@@ -147,7 +149,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Each state of the tool is used once; a replay with the same answers gets the same reply.
+    /// Lets each state of the tool be used once; a replay with the same answers gets the same reply.
     pub fn new(store: Arc<dyn SingleUse>) -> Self {
         Self { store, refuse_replays: false }
     }

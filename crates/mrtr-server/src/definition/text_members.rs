@@ -11,14 +11,14 @@ struct TextMember {
     name: String,
     description: Option<String>,
     required: bool,
-    /// Whether it is an object or a list, which no text is.
+    /// True if it is an object or a list, which no text is.
     is_nested: bool,
-    /// Whether the text is a number or a boolean, and not a string.
+    /// True if the text is a number or a boolean, and not a string.
     is_literal: bool,
 }
 
 impl TextMembers {
-    /// The members of a type, or why no texts can be read as it.
+    /// The members of a type, or the reason why it cannot be read from texts.
     pub(super) fn of(schema: &JsonObject) -> Result<Self, String> {
         let schema: Value = schema.to().unwrap_or_default();
         if schema["type"].is_string() && schema["type"] != "object" {
@@ -44,7 +44,7 @@ impl TextMembers {
         }
     }
 
-    /// A member that must be there, and for which there is no such variable.
+    /// A required member for which there is no variable.
     pub(super) fn without_variable(&self, variables: &[&str]) -> Option<&str> {
         let needed = self.0.iter().filter(|member| member.required).map(|member| &*member.name);
         needed.into_iter().find(|name| !variables.contains(name))
@@ -54,7 +54,7 @@ impl TextMembers {
         self.0.is_empty()
     }
 
-    /// What a prompt says of them.
+    /// The members as the arguments of a prompt.
     pub(super) fn prompt_arguments(&self) -> Vec<PromptArgument> {
         self.0.iter().map(TextMember::argument).collect()
     }
@@ -82,7 +82,7 @@ impl TextMember {
 const NESTED_TYPES: [&str; 2] = ["object", "array"];
 const LITERAL_TYPES: [&str; 3] = ["integer", "number", "boolean"];
 
-/// What a reference leads to: a type of its own, such as a number with a name.
+/// The schema that a reference leads to, which is that of a type of its own, such as a number with a name.
 fn resolved<'a>(schema: &'a Value, definitions: &'a Value) -> &'a Value {
     let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
     name.and_then(|name| definitions.get(name)).unwrap_or(schema)

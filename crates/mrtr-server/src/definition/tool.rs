@@ -48,8 +48,8 @@ impl Tool {
     /// A tool of this name. Its input schema is that of the handler's arguments.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M>`, said in its parts: so the compiler explains the one that does not hold, and shows
-        // its line.
+        // An `IntoHandler<M>`, written in its parts, so that the compiler explains the one that does not hold, and
+        // shows its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
         H::Future: HandlerFuture<CallToolResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
@@ -88,8 +88,8 @@ impl Tool {
         self
     }
 
-    /// Waits this long for the answer to a question in a session, where the call stays open meanwhile; as long as
-    /// [`SessionLimits`](crate::SessionLimits) says otherwise. A question may say so itself, with
+    /// Waits this long for the answer to a question in a session, where the call stays open meanwhile. Without this,
+    /// [`SessionLimits`](crate::SessionLimits) says how long. A question may set its own time with
     /// [`Ask::valid_for`](crate::flow::Ask::valid_for).
     ///
     /// ```
@@ -106,9 +106,9 @@ impl Tool {
 
     /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
     ///
-    /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
-    /// question that it does not belong to. The caller is told to begin anew, also when a new version of the server
-    /// has reworded the question in the meantime: [`Ask::pinned`](crate::flow::Ask::pinned) asks again instead.
+    /// A flow that branches on time or chance, or names its questions by an order that changes, can take an answer for
+    /// a question that it does not belong to. The server tells the caller to begin anew, also when a new version of the
+    /// server has reworded the question in the meantime: [`Ask::pinned`](crate::flow::Ask::pinned) asks again instead.
     ///
     /// An answer that comes without a state does not say which wording it was given to: for a strict tool it never
     /// counts, and every reply that asks carries a state.
@@ -136,7 +136,7 @@ impl Tool {
         self
     }
 
-    /// Says whether its calls run as tasks. They never do, by default.
+    /// Says when its calls run as tasks. By default, they never do.
     #[must_use]
     pub fn tasks(mut self, policy: TaskPolicy) -> Self {
         self.settings.tasks = policy;
@@ -189,7 +189,7 @@ pub(crate) struct PreparedTool {
 }
 
 impl PreparedTool {
-    /// Whether the headers say of the arguments what the body does.
+    /// Checks that the headers say of the arguments what the body does.
     pub(crate) fn check_mirrored(
         &self,
         arguments: &JsonObject,
@@ -198,7 +198,7 @@ impl PreparedTool {
         self.mirrored.check(arguments, claims)
     }
 
-    /// Whether all of its calls run as tasks.
+    /// Returns true if all of its calls run as tasks.
     pub(crate) fn is_always_task(&self) -> bool {
         self.settings.tasks == TaskPolicy::Required
     }
@@ -207,12 +207,12 @@ impl PreparedTool {
         &self.definition.name
     }
 
-    /// Why the arguments will not do, in words for the model.
+    /// Checks the arguments. The error says, in words for the model, why they will not do.
     pub(crate) fn check(&self, arguments: &RawValue) -> Result<(), String> {
         self.check.check(arguments)
     }
 
-    /// A run of a runner of its own, such as a task's.
+    /// Runs the handler for a runner of its own, such as that of a task.
     pub(crate) async fn run_over(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
         let begin = async |flow| match self.handler.start(flow, arguments.as_raw()) {
             Ok(RunningHandler(running)) => running.await,
@@ -226,14 +226,14 @@ impl PreparedTool {
 struct ArgumentCheck(Option<SchemaCheck>);
 
 impl ArgumentCheck {
-    /// Against the schema of the very type that the handler reads its arguments as.
+    /// Checks against the schema of the very type that the handler reads its arguments as.
     fn derived(schema: &InputSchema) -> Result<Self, SchemaError> {
         let Self(check) = Self::by_hand(schema)?;
         let implied = serde_json::from_str(schema.as_object().as_raw().get()).is_ok_and(|schema| is_implied(&schema));
         Ok(Self(check.filter(|_| !implied)))
     }
 
-    /// Against a schema of which the handler's type knows nothing.
+    /// Checks against a schema that the handler's type knows nothing of.
     fn by_hand(schema: &InputSchema) -> Result<Self, SchemaError> {
         SchemaCheck::new(schema.as_object().as_raw()).map(Some).map(Self)
     }
@@ -243,8 +243,9 @@ impl ArgumentCheck {
     }
 }
 
-/// Whether every value that serde reads as the type follows the schema: it then says nothing but which members there
-/// are and of which plain types. Lengths, ranges, patterns, formats and fixed values are what serde may not look at.
+/// Returns true if every value that serde reads as the type follows the schema. The schema then says nothing but which
+/// members there are and of which plain types: serde may not look at lengths, ranges, patterns, formats and fixed
+/// values.
 fn is_implied(schema: &Value) -> bool {
     let Value::Object(schema) = schema else { return true };
     schema.iter().all(|(keyword, value)| match keyword.as_str() {
@@ -253,7 +254,7 @@ fn is_implied(schema: &Value) -> bool {
         "items" | "additionalProperties" => is_implied(value),
         "anyOf" => value.as_array().is_some_and(|schemas| schemas.iter().all(is_implied)),
         "format" => value.as_str().is_some_and(|format| INTEGER_FORMATS.contains(&format)),
-        // Of an unsigned integer, which serde does not read from anything less.
+        // The minimum of an unsigned integer: serde reads none from anything less.
         "minimum" => value == 0 && schema.get("format").and_then(Value::as_str).is_some_and(|f| f.starts_with("uint")),
         _ => false,
     })

@@ -1,4 +1,4 @@
-//! What is looked at before the parameters of a request, in the order of the protocol.
+//! Checks that come before the parameters of a request, in the order of the protocol.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
 ///
-/// Only [`read`] makes one of a message, and only [`Server`](crate::Server) has a message: what outlives the borrow of it
-/// is made an [`OwnedAdmitted`].
+/// Only [`read`] makes one from a message, and only [`Server`](crate::Server) has a message: work that outlives the
+/// borrow of it gets an [`OwnedAdmitted`].
 pub(crate) struct Admitted<'a> {
     pub(crate) id: RequestId,
     pub(crate) request: Request<'a>,
@@ -34,7 +34,7 @@ pub(crate) struct Admitted<'a> {
     pub(super) route: Route,
 }
 
-/// What becomes of a message.
+/// The outcome of admission for a message.
 pub(crate) enum Admission<'a> {
     Admitted(Admitted<'a>),
     /// It has its reply.
@@ -52,13 +52,13 @@ pub(crate) struct OwnedAdmitted {
 }
 
 impl OwnedAdmitted {
-    /// Has the client hear what it asked to hear.
+    /// Sends the client the notifications that it asked for.
     pub(super) fn notify(&mut self, sender: mpsc::Sender<String>, revision: Revision) {
         let (progress, log) = (self.client.progress.take(), self.client.log);
         self.request.notifier = Some(Arc::new(Notifier { progress, log, to: Receiver::Stream(sender), revision }));
     }
 
-    /// Has the client hear what it asked to hear, by a notifier for its token.
+    /// Sends the client the notifications that it asked for, by a notifier for its token.
     pub(crate) fn hear(&mut self, notifier: impl FnOnce(Option<ProgressToken>) -> Notifier) {
         self.request.notifier = Some(Arc::new(notifier(self.client.progress.take())));
     }
@@ -72,7 +72,7 @@ impl OwnedAdmitted {
     }
 }
 
-/// Reads a message: its era comes first, and what is modern is checked in the order of the protocol.
+/// Reads a message: tells its era first, and checks a modern one in the order of the protocol.
 pub(crate) fn read<'a>(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Admission<'a> {
     let revision = context.caller.revision;
     let message = match Envelope::parse(body) {
@@ -101,7 +101,7 @@ pub(crate) fn read<'a>(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>)
     Admission::Replied(reply)
 }
 
-/// What a request that does not say its version is told outside a session.
+/// Refuses a request that does not say its version and is outside a session.
 #[cold]
 pub(super) fn refuse_versionless(id: RequestId, request: Request<'_>, context: &Context<'_>) -> Reply {
     let unchecked = Unchecked { request, context };
@@ -126,7 +126,7 @@ impl<'a> Admitted<'a> {
         }
     }
 
-    /// With the message, for what outlives the borrow of it.
+    /// Takes the message along, for work that outlives the borrow of it.
     pub(crate) fn into_owned(self) -> Result<OwnedAdmitted, Reply> {
         let Self { id, request, client, route } = self;
         match request.to_owned() {
@@ -135,20 +135,20 @@ impl<'a> Admitted<'a> {
         }
     }
 
-    /// Whether the client wants to hear of what goes on before the response.
+    /// Returns true if the client wants notifications before the response.
     pub(crate) fn wants_notifications(&self) -> bool {
         self.client.progress.is_some() || self.client.log.is_some()
     }
 }
 
-/// A request of which nothing was checked.
+/// A request before any check.
 struct Unchecked<'a> {
     request: Request<'a>,
     context: &'a Context<'a>,
 }
 
 impl<'a> Unchecked<'a> {
-    /// What is checked before the parameters are looked at, in the order of the protocol.
+    /// Makes the checks that come before the parameters, in the order of the protocol.
     #[expect(clippy::inline_always, reason = "sessions call it too, and apart from `read` it takes more")]
     #[inline(always)]
     fn check(&mut self, parts: &Parts, meta: Meta<'a>) -> Result<(ClientMeta, Route), Refused> {
@@ -163,7 +163,7 @@ impl<'a> Unchecked<'a> {
         });
         let declared = checked.map_err(|error| Refused::early(self.naming_versions(error)))?;
         let Self { request, .. } = self;
-        // Whether there is the method at all comes before what it is called with.
+        // An unknown method is refused before its parameters are looked at.
         let route = Route::of(&request.method, &request.info, parts, revision)?;
         let route = route.ok_or_else(|| unknown_method(&request.method, revision))?;
         if let Some(member) = request.info.named_by {
@@ -176,7 +176,7 @@ impl<'a> Unchecked<'a> {
         Ok((declared, route))
     }
 
-    /// Parameters of which all is looked at in any case, by what reads them.
+    /// The parameters that are checked in full anyway, by the code that reads them.
     fn read_as_types(&self, route: Route) -> &'static [&'static str] {
         let may_ask = self.request.brings_answers();
         match route {
@@ -187,7 +187,7 @@ impl<'a> Unchecked<'a> {
         }
     }
 
-    /// What a request declares of its client in words that are not known yet.
+    /// Reads what a request declares of its client, in metadata that was not read before.
     fn read_meta(&self, meta: Meta<'_>) -> Result<ClientMeta, ErrorObject> {
         if !self.context.caller.revision.has(Feature::RequestMetadata) {
             return self.declared_elsewhere();
@@ -203,8 +203,8 @@ impl<'a> Unchecked<'a> {
     }
 
     #[cold]
-    /// A client of older revisions begins with `initialize`, and with no metadata or headers: whatever it lacks, it is
-    /// told which versions there are.
+    /// Names the server's versions in an error. A client of older revisions begins with `initialize`, and with no
+    /// metadata or headers: whatever it lacks, it learns which versions there are.
     fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
         let revision = self.context.caller.revision;
         let is_older = self.request.method == "initialize" && !revision.has(Feature::Sessions);
@@ -227,7 +227,7 @@ impl<'a> Unchecked<'a> {
         RequestMeta::read_members(meta, revision.strict()).map_err(in_meta).and_then(with_short_token)
     }
 
-    /// In revisions whose requests do not say what the client can do, the context says it.
+    /// Returns what the context says of the client, in revisions whose requests do not say it.
     fn declared_elsewhere(&self) -> Result<ClientMeta, ErrorObject> {
         let context = &self.context.caller;
         let dialect = context.revision.lenient();
@@ -244,7 +244,8 @@ impl<'a> Unchecked<'a> {
         checked.map_err(|error| self.explained(error, version))
     }
 
-    /// Some clients keep the header of a session they had begun, and say another version in `_meta`.
+    /// Explains an error to clients that keep the header of a session they had begun, and say another version in
+    /// `_meta`.
     #[cold]
     fn explained(&self, error: ErrorObject, version: &str) -> ErrorObject {
         let claimed = match self.context.claims.as_ref().map(|claims| &claims.version) {
@@ -277,7 +278,7 @@ impl<'a> Unchecked<'a> {
     }
 }
 
-/// What a notification is answered: nothing, unless a proxy that goes by its header took it for another.
+/// Replies to a notification: with nothing, unless a proxy that goes by its header took it for another.
 #[cold]
 pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
     let revision = context.caller.revision;
@@ -292,7 +293,8 @@ pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Repl
     }
 }
 
-/// Metadata whose progress token may be repeated in every notification. A longer one is none, as a longer id is none.
+/// Metadata whose progress token may be repeated in every notification. A request with a longer one is refused, like
+/// one with a longer id.
 fn with_short_token(meta: RequestMeta) -> Result<RequestMeta, ErrorObject> {
     if meta.progress_token.as_ref().is_some_and(|token| token.0.is_too_long()) {
         let text = format!("The progress token is longer than {} bytes", RequestId::MAX_BYTES);

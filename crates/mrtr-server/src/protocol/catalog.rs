@@ -1,4 +1,4 @@
-//! What a server has: its lists, page by page, and what it says of itself.
+//! The catalog of a server: its lists, page by page, and what it says of itself.
 
 use mrtr_flow::ProtocolError;
 use mrtr_schema::capabilities::{ListChangedCapability, ResourcesCapability};
@@ -37,7 +37,7 @@ pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, Erro
     let (listed, next) = if has_tasks || !parts.tools.values().any(PreparedTool::is_always_task) {
         page(parts, request, parts.tools.values().map(|one| &one.definition))?
     } else {
-        // What can be called as a task only is not offered where there are none.
+        // A tool that can only be called as a task is not offered where there are no tasks.
         let offered: Vec<_> = parts.tools.values().filter(|tool| !tool.is_always_task()).collect();
         page(parts, request, offered.iter().map(|one| &one.definition))?
     };
@@ -62,7 +62,7 @@ fn page<'a, T: Clone + 'a>(
         Some(cursor) => cursor
             .strip_prefix(CURSOR)
             .and_then(|place| place.parse().ok())
-            // One spelling a place, and only places that a page can end at.
+            // A place has one spelling, and a page can end at it.
             .filter(|place| (1..length).contains(place) && cursor_at(*place) == *cursor)
             .ok_or_else(|| ProtocolError::invalid_params("`cursor` is not one of this list's").into_object())?,
     };
@@ -96,7 +96,8 @@ pub(crate) fn initialized(
     parts.results.write(&result, revision)
 }
 
-/// What older revisions have for it. What the client says of itself there is the transport's to remember.
+/// Answers `initialize`, which older revisions have in place of discovery. The transport remembers what the client says
+/// of itself there.
 pub(crate) fn initialize(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
     let _: InitializeParams = request.params.clone().read(revision.lenient()).map_err(invalid_params)?;
@@ -108,7 +109,7 @@ pub(crate) fn ping(parts: &Parts, revision: Revision) -> Result<String, ErrorObj
 }
 
 impl Parts {
-    /// What the server can do in a session, where it tells of changes and the client says what it wants logged.
+    /// The server's capabilities in a session, in which it tells of changes and the client says what it wants logged.
     pub(crate) fn session_capabilities(&self, revision: Revision) -> ServerCapabilities {
         let mut capabilities = self.capabilities(revision);
         for lists in [&mut capabilities.tools, &mut capabilities.prompts].into_iter().flatten() {
@@ -121,9 +122,9 @@ impl Parts {
         capabilities
     }
 
-    /// What the server can do: what it has, and nothing else.
+    /// The server's capabilities: those that its parts give it, and nothing else.
     pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
-        // Older revisions tell of changes and set log levels within a session, which there is none of here.
+        // Older revisions tell of changes and set log levels within a session, and there is none here.
         let changes = revision.has(Feature::Subscriptions);
         let lists = || {
             let mut capability = ListChangedCapability::new();

@@ -1,4 +1,4 @@
-//! What requests declare of their client in `_meta`: read once for all that say the same.
+//! The declarations of clients in `_meta`: read once for all requests that say the same.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mrtr_schema::meta::{ProgressToken, RequestMeta};
 use mrtr_schema::{ClientCapabilities, LoggingLevel};
 
-/// What a request declares, as far as the server goes by it.
+/// The declarations of a request, as far as the server needs them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClientMeta {
     pub(crate) capabilities: Arc<ClientCapabilities>,
@@ -24,13 +24,13 @@ impl From<RequestMeta> for ClientMeta {
     }
 }
 
-/// What metadata of this very text was found to declare, if that was not long ago and on this thread.
+/// Returns what this very text declares, if this thread read it not long ago.
 ///
 /// The server remembers no client, so each says who it is and what it can do in every request, in the same words.
 pub(crate) fn recall(text: &str) -> Option<ClientMeta> {
     RECENT.with_borrow_mut(|recent| {
         let place = recent.iter().position(|(known, _)| **known == *text)?;
-        // What is wanted often stays in front.
+        // Texts that are wanted often stay in front.
         recent.swap(place, place / 2);
         Some(recent[place / 2].1.clone())
     })

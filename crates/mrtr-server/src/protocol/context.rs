@@ -1,4 +1,4 @@
-//! What a transport knows of a request besides its body.
+//! The context of a request: all that its transport knows besides the body.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::round::request::CallerContext;
 use crate::support::fair::CallerKey;
 use crate::support::permit::{Held, Permit};
 
-/// What a transport knows of a request besides its body.
+/// The context of a request: all that its transport knows besides the body.
 ///
 /// ```
 /// use mrtr_server::{Caller, Context};
@@ -22,13 +22,13 @@ use crate::support::permit::{Held, Permit};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Context<'h> {
-    /// What headers claim of the message itself; what they claim of its arguments is the round's.
+    /// The claims of headers about the message itself. Those about its arguments belong to the round.
     pub(super) claims: Option<MessageClaims<'h>>,
-    /// What a round knows of it.
+    /// The part of the context that a round needs.
     pub(crate) caller: CallerContext<'h>,
 }
 
-/// What headers claim of a message, whatever it is about.
+/// The claims of headers about any message.
 #[derive(Debug, Clone)]
 pub(super) struct MessageClaims<'h> {
     pub(super) version: HeaderClaim<'h>,
@@ -42,14 +42,14 @@ impl<'h> Context<'h> {
         Self::default()
     }
 
-    /// A request of this revision: older ones are told by where the request came in.
+    /// Sets the revision of the request. The transport knows an older one by where the request came in.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.caller.revision = revision;
         self
     }
 
-    /// What the request's headers claim; the body must say the same.
+    /// Sets the claims of the request's headers; the body must say the same.
     #[must_use]
     pub fn headers(mut self, headers: Headers<'h>) -> Self {
         let Headers { version, method, name, params } = headers;
@@ -58,43 +58,43 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// Who sent it, as the transport has made sure.
+    /// Sets the caller who sent the request. The transport has verified it.
     #[must_use]
     pub fn caller(mut self, caller: impl Into<Option<Caller>>) -> Self {
         self.caller.caller = caller.into();
         self
     }
 
-    /// On whose behalf, where one server serves several tenants.
+    /// Sets the tenant on whose behalf the caller sent it, where one server serves several tenants.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
         self.caller.tenant = Some(tenant.into());
         self
     }
 
-    /// What the client can do, in revisions whose requests do not say so.
+    /// Sets the client's capabilities, in revisions whose requests do not declare them.
     #[must_use]
     pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
         self.caller.client = Some(Arc::new(KnownClient { capabilities: capabilities.into(), live: None }));
         self
     }
 
-    /// When it came in: how long it waited tells a shedder how busy the server is.
+    /// Sets the time of arrival. A shedder learns from the wait how busy the server is.
     #[must_use]
     pub fn received(mut self, arrival: Arrival) -> Self {
         self.caller.received = Some(arrival.0);
         self
     }
 
-    /// What the request holds of its transport: work that goes on without its connection keeps it until it ends.
+    /// Sets what the request holds of its transport. Work that goes on without its connection keeps it until it ends.
     #[must_use]
     pub fn permit<T: Send + Sync + 'static>(mut self, permit: &'h Permit<T>) -> Self {
         self.caller.permit = Some(Held::Lent(permit));
         self
     }
 
-    /// Whose account what is kept for the request counts in: for a caller that no issuer vouches for, such as its address.
-    /// Without it, that of the [caller](Self::caller) in its tenant.
+    /// Sets the account that counts what the server keeps for the request, for a caller that no issuer vouches for: it
+    /// may be named by an address. Without this, the account is that of the [caller](Self::caller) in its tenant.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -112,7 +112,8 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
+    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
+    /// holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
         let Self { claims, caller } = self;
         let claims = claims.map(|MessageClaims { version, method, name }| MessageClaims {
@@ -123,14 +124,15 @@ impl<'h> Context<'h> {
         Context { claims, caller: caller.into_owned() }
     }
 
-    /// Has it be one of a session, whose client is known: its headers mirror nothing.
+    /// Makes it the context of a request in a session, whose client is known: its headers mirror nothing.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.claims = None;
         self.caller.in_session(revision, client);
     }
 }
 
-/// When a request came in, by the clock of the server that answers it: [`Server::arrival`](crate::Server::arrival) tells.
+/// The time at which a request came in, by the clock of the server that answers it.
+/// [`Server::arrival`](crate::Server::arrival) makes it.
 ///
 /// ```
 /// use mrtr_server::{Context, Server};
@@ -144,7 +146,7 @@ impl<'h> Context<'h> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival(pub(crate) Timestamp);
 
-/// What headers claim of a request's body. Texts are borrowed where the transport has them at hand.
+/// The claims of headers about a request's body. A transport that has the texts at hand lends them.
 ///
 /// ```
 /// use mrtr_server::Context;

@@ -24,7 +24,7 @@ use crate::support::contained::{ContainedStream, contained, panicked_in};
 pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
     let Admitted { id, request, route, .. } = admitted;
     let answered = if parts.middleware.is_empty() {
-        // On the way there may be code of others at any place: extensions, a recorder of metrics, a clock, a store.
+        // The request may pass through others' code at any place: extensions, a recorder of metrics, a clock, a store.
         let answering = Contained::new(run_method(parts, id, request, *route)).await;
         answering.unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked)))
     } else {
@@ -33,7 +33,7 @@ pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) 
     answered.unwrap_or_else(|error| Reply::error(Some(id.clone()), error.into(), request.context.revision))
 }
 
-/// Answers with a stream if anything is said before the response, and with the response alone otherwise.
+/// Answers with a stream if a notification comes before the response, and with the response alone otherwise.
 pub(crate) async fn answer_streaming(
     parts: Arc<Parts>,
     mut owned: OwnedAdmitted,
@@ -72,7 +72,7 @@ fn stream_from(
     Reply::Stream(ReplyStream::new(stream::once(async { first }).chain(rest)))
 }
 
-/// Past the middleware, to the method, and past the middleware again.
+/// Takes a request past the middleware, to its method, and past the middleware again.
 async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<Reply, ErrorObject> {
     let Admitted { id, request, route, .. } = admitted;
     let info = RequestInfo {
@@ -97,7 +97,7 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
     answered
 }
 
-/// Has a request answered by what its method belongs to.
+/// Answers a request by the part of the server that its method belongs to.
 async fn run_method(
     parts: &Arc<Parts>,
     id: &RequestId,
@@ -117,14 +117,15 @@ async fn run_method(
         Route::Discover => catalog::discover(parts, revision),
         Route::Initialize => catalog::initialize(parts, request),
         Route::Ping => catalog::ping(parts, revision),
-        // Both are answered with more than a result.
+        // The reply to both is more than a result.
         Route::Listen => return subscription::listen(parts, id, request),
         Route::Extension(place) => return Box::pin(answer_by_extension(parts, id, request, place)).await,
     };
     result.map(|result| Reply::result(id, result))
 }
 
-/// Asks middleware in turn: who let the request through, and the refusal if one did not.
+/// Asks each middleware in turn, until one refuses. Returns those that let the request through, and the refusal if one
+/// did not.
 async fn pass<'a>(
     all: &'a [Arc<dyn Middleware>],
     call: &RequestInfo<'_>,
@@ -143,7 +144,7 @@ async fn pass<'a>(
 
 const NOTIFICATIONS_IN_FLIGHT: usize = 16;
 
-/// Has an extension answer a method of its own.
+/// Lets an extension answer a method of its own.
 async fn answer_by_extension(
     parts: &Arc<Parts>,
     id: &RequestId,
@@ -164,7 +165,7 @@ async fn answer_by_extension(
                 Ok(ExtensionMessage::Result(result)) => (last_message(&parts, &id, result, revision), true),
                 Err(error) => (last_message(&parts, &id, Err(error.into()), revision), true),
             });
-            // Up to the result, and that too: what an extension says after it is not for this client.
+            // The stream ends with the result: anything that an extension says after it is not for this client.
             let written = stream::unfold(Some((written, unended)), |left| async {
                 let (mut written, unended) = left?;
                 let Some((text, is_last)) = written.next().await else {

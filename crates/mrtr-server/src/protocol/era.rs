@@ -1,4 +1,4 @@
-//! The era of a message: told by one look at its metadata, before anything of it is checked.
+//! The era of a message: one look at its metadata tells it, before anything is checked.
 
 use bytes::Bytes;
 use mrtr_flow::for_server::internal_error;
@@ -11,13 +11,13 @@ use super::context::Context;
 use super::reply::{Refused, Reply};
 use crate::round::request::{OwnedRequest, Request};
 
-/// What the look at a request finds in its metadata.
+/// The result of the look at a request's metadata.
 pub(super) enum Meta<'a> {
     /// The words of an earlier request, which said its version: what it declares is known.
     Known(ClientMeta),
     /// These members, with a version among them.
     Versioned(RawMembers<'a>),
-    /// Nothing that says a version.
+    /// No member that says a version.
     Versionless,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Meta<'a> {
         if let Some(known) = params.get("_meta").and_then(|text| client_meta::recall(text.get())) {
             return Self::Known(known);
         }
-        // Metadata that cannot be read says no version. Where that is refused, it is said why it cannot.
+        // Metadata that cannot be read says no version. A refusal of it says why it cannot be read.
         let versioned = params.meta().ok().flatten().filter(|meta| meta.get(PROTOCOL_VERSION).is_some());
         versioned.map_or(Self::Versionless, Self::Versioned)
     }
@@ -86,7 +86,7 @@ pub(super) enum Era<'a> {
     Versionless(Box<Versionless>),
 }
 
-/// Tells the era of a message. In a revision whose requests say no version, all are taken as they come.
+/// Tells the era of a message. In a revision whose requests say no version, every message passes as modern.
 pub(super) fn of<'a>(message: Envelope<'a>, body: &Bytes, context: &Context<'_>) -> Result<Era<'a>, Reply> {
     let revision = context.caller.revision;
     if !revision.has(Feature::RequestMetadata) {

@@ -1,4 +1,4 @@
-//! What a server offers: by name, for a host that has offers of its own beside these, and counted, for the log.
+//! The offers of a server: by name, for a host that has offers of its own beside these, and counted, for the log.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use mrtr_schema::{Era, Implementation, Revision, ServerCapabilities, Tool};
 use crate::definition::parts::Parts;
 use crate::round::others;
 
-/// What a server offers: for a host that has tools, prompts or resources of its own, and must know which are the server's.
-/// [`Server::offers`](crate::Server::offers) makes it.
+/// The offers of a server, for a host that has tools, prompts or resources of its own and must know which are the
+/// server's. [`Server::offers`](crate::Server::offers) makes it.
 ///
 /// ```
 /// use mrtr_schema::Revision;
@@ -36,27 +36,27 @@ impl<'a> Offers<'a> {
         self.0.tools.values().map(|tool| &tool.definition)
     }
 
-    /// Whether there is a tool of this name.
+    /// Returns true if there is a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.0.tools.contains_key(name)
     }
 
-    /// Whether there is a prompt of this name.
+    /// Returns true if there is a prompt of this name.
     pub fn has_prompt(&self, name: &str) -> bool {
         self.0.prompts.contains_key(name)
     }
 
-    /// Whether there is a resource of this URI, or a template that it is one of.
+    /// Returns true if there is a resource of this URI, or a template that matches it.
     pub fn reads(&self, uri: &str) -> bool {
         others::is_read(self.0, uri)
     }
 
-    /// Whether there is a template that is written like this.
+    /// Returns true if there is a template that is written like this.
     pub fn has_template(&self, template: &str) -> bool {
         self.0.templates.contains_key(template)
     }
 
-    /// What it declares in a revision: in a session, if that is one of the legacy era.
+    /// The capabilities that it declares in a revision: in a session, if the revision is one of the legacy era.
     pub fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         if revision.era() == Era::Legacy {
             self.0.session_capabilities(revision)
@@ -65,12 +65,12 @@ impl<'a> Offers<'a> {
         }
     }
 
-    /// What it says of itself.
+    /// The server's name, version and other information about itself.
     pub fn info(&self) -> &'a Implementation {
         &self.0.results.info
     }
 
-    /// How a model is to use it.
+    /// The instructions that tell a model how to use it.
     pub fn instructions(&self) -> Option<&'a str> {
         self.0.instructions.as_deref()
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for Offers<'_> {
     }
 }
 
-/// What a server offers, counted. [`Server::inventory`](crate::Server::inventory) makes it.
+/// The offers of a server, counted. [`Server::inventory`](crate::Server::inventory) makes it.
 ///
 /// ```
 /// use mrtr_server::Server;
@@ -98,13 +98,13 @@ pub struct Inventory {
     pub name: String,
     /// The server's version.
     pub version: String,
-    /// How many tools there are.
+    /// The number of tools.
     pub tools: usize,
-    /// How many prompts there are.
+    /// The number of prompts.
     pub prompts: usize,
-    /// How many resources there are, each template counted once.
+    /// The number of resources, each template counted once.
     pub resources: usize,
-    /// Whether another instance, or this one after a restart, opens the states that it seals.
+    /// True if another instance, or this one after a restart, opens the states that it seals.
     pub states_outlive_process: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a server answers, as a transport sends it.
+//! The replies of a server, as a transport sends them.
 
 use std::fmt;
 use std::io::Write;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::support::contained::poll_cooperatively;
 
-/// What a server answers.
+/// The reply of a server to a message.
 ///
 /// ```
 /// use mrtr_server::Reply;
@@ -38,16 +38,16 @@ pub enum Reply {
         /// The code, if it is an error, and how far the request had come: a transport may have a status for it.
         error: Option<(ErrorCode, Stage)>,
     },
-    /// Notifications, and a response as the last message. Dropping it cancels what it comes from.
+    /// Notifications, and a response as the last message. Dropping it cancels the request.
     Stream(ReplyStream),
     /// The notifications of a subscription, for as long as its client wants, and a response when the server ends it.
     /// Dropping it ends the subscription.
     Subscription(ReplyStream),
-    /// Nothing is answered: it was a notification.
+    /// No answer: the message was a notification.
     Accepted,
 }
 
-/// How far a request had come when it was refused.
+/// The stage at which a request was refused.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
@@ -63,9 +63,9 @@ pub enum Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a request reaches its method or it does not")]
 pub enum Stage {
-    /// It is wrong in itself, whatever its method: no message, or without what each request must say.
+    /// The request is wrong in itself, whatever its method: it is no message, or lacks what each request must say.
     Metadata,
-    /// Its method, or the lack of it, decided.
+    /// The request's method decided, or the lack of it.
     Method,
 }
 
@@ -115,7 +115,7 @@ impl Reply {
         Self::Message { body, error: Some((code, stage)) }
     }
 
-    /// The response, whatever notifications come before it; `None` if nothing is answered.
+    /// Waits for the response, past the notifications before it. Returns `None` if there is no answer.
     ///
     /// ```
     /// # use mrtr_server::{Context, Server};
@@ -141,7 +141,7 @@ const AFTER_ID: &str = r#","result":"#;
 /// With room for any number.
 const HEAD: usize = BEFORE_ID.len() + 20 + AFTER_ID.len();
 
-/// What comes before a result, in answer to a request whose id is a number.
+/// Writes what comes before a result, in answer to a request whose id is a number.
 fn head(id: i64, room: &mut [u8; HEAD]) -> &str {
     let mut rest = &mut room[..];
     let written = rest.write_all(BEFORE_ID.as_bytes()).and_then(|()| {
@@ -180,9 +180,9 @@ impl ReplyStream {
         Self { kept_bytes, ..self }
     }
 
-    /// The memory that a subscription takes for as long as it lasts, as far as this crate keeps it: what its filter names,
-    /// and a fixed part. The request's own body is not needed any more. Nothing is counted for other streams, which end by
-    /// themselves.
+    /// The memory that a subscription takes for as long as it lasts, as far as this crate keeps it: what its filter
+    /// names, and a fixed part. The server no longer needs the request's own body. Other streams, which end by
+    /// themselves, count as nothing.
     pub fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
@@ -207,7 +207,7 @@ impl ReplyStream {
                 },
                 Left::Drain(notifications, response) => (notifications, response),
             };
-            // What was said before the end is heard before the end.
+            // Notifications that were sent before the end go out before it.
             match notifications.try_recv() {
                 Ok(notification) => Some((notification, Some(Left::Drain(notifications, response)))),
                 Err(_) => Some((response, None)),

@@ -1,11 +1,11 @@
-//! Which methods this server answers, and by what: the one list of them.
+//! The one list of the methods that this server answers, each with what answers it.
 
 use mrtr_schema::{ErrorObject, MethodInfo, Revision};
 
 use crate::definition::parts::Parts;
 use crate::support::contained::contained_call;
 
-/// What answers a method.
+/// The part of the server that answers a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     CallTool,
@@ -25,7 +25,7 @@ pub(super) enum Route {
 }
 
 impl Route {
-    /// What answers a method of this revision, if this server has it at all.
+    /// The route of a method in this revision, if this server has the method at all.
     #[expect(clippy::inline_always, reason = "as for the check of a request, which calls it")]
     #[inline(always)]
     pub(super) fn of(

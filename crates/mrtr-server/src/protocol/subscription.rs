@@ -84,12 +84,12 @@ fn check_names(request: &Request<'_>) -> Result<(), ErrorObject> {
     Err(ProtocolError::invalid_params(text).into_object())
 }
 
-/// How many elements an array has; none if it is no array, which is told where it is read.
+/// Counts the elements of an array; none if it is no array, which is told where it is read.
 fn count(array: &RawValue) -> usize {
     serde_json::from_str(array.get()).map_or(0, |Count(elements)| elements)
 }
 
-/// How many elements an array has, of which none is kept.
+/// The number of elements of an array, read without keeping any.
 struct Count(usize);
 
 impl<'de> Deserialize<'de> for Count {
@@ -127,7 +127,7 @@ fn unique(mut filter: SubscriptionFilter) -> SubscriptionFilter {
     filter
 }
 
-/// What a subscriber is told of, as it is kept.
+/// The things that a subscriber is told of, in the form that is kept.
 struct Told {
     tools: bool,
     prompts: bool,
@@ -164,13 +164,13 @@ impl Subscription {
         loop {
             let told = tokio::select! {
                 changed = self.changes.recv() => match changed {
-                    // If it missed some, better that it subscribes anew than that it believes to be up to date.
+                    // A client that missed some had better subscribe anew than believe that it is up to date.
                     Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
                     Ok(change) => self.tell(&change),
                 },
                 Some(notice) = self.notices.next() => match notice {
                     Ok(notice) => self.forward(&notice),
-                    // It would believe to be up to date.
+                    // The client would believe that it is up to date.
                     Err(error) => {
                         self.fail(error);
                         return None;
@@ -238,7 +238,7 @@ impl Subscription {
 }
 
 impl Parts {
-    /// What of a filter the server can tell of.
+    /// The part of a filter that the server can tell of.
     fn honoured(&self, wanted: &SubscriptionFilter) -> SubscriptionFilter {
         let offered = |wanted: Option<bool>, offers: bool| wanted.filter(|wanted| *wanted && offers);
         let has_resources = self.has_resources();
@@ -265,7 +265,7 @@ impl ResultWriter {
 }
 
 const MOST_NAMES: usize = SubscriptionFilter::MOST_NAMES;
-/// What a subscription takes besides the names of what it is told of: about what was measured.
+/// The memory that a subscription takes besides the names of what it is told of: about what was measured.
 const PER_SUBSCRIPTION: usize = 1024;
 
 /// A set of URIs. A list of texts would take sixty bytes for each, which for short ones is most of it.
@@ -273,7 +273,7 @@ const PER_SUBSCRIPTION: usize = 1024;
 pub(super) struct Uris {
     /// All of them, one after the other, in order.
     text: Box<str>,
-    /// Where each ends.
+    /// The place at which each ends.
     ends: Box<[u32]>,
 }
 

@@ -21,7 +21,7 @@ use crate::definition::output::Output;
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 
-/// What is known of a client that does not say it in each request.
+/// The facts about a client that does not say them in each request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownClient {
     pub(crate) capabilities: Arc<ClientCapabilities>,
@@ -32,26 +32,26 @@ pub(crate) struct KnownClient {
 /// A client whose request waits: its questions are put to it by messages of their own, and the journal stays here.
 #[async_trait]
 pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
-    /// A run begins, and may take a while: what it is stopped by, and how large its journal may become.
+    /// Begins a run, which may take a while. Returns the signal that stops it, and how large its journal may become.
     fn run_begins(&self) -> LiveRun;
 
-    /// A run has ended, and left this journal. Fails if that is more than the client may have kept for it.
+    /// Ends a run that left this journal. Fails if the journal is larger than what the server may keep for the client.
     async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered>;
 
-    /// Why it cannot be asked anything, if it cannot.
+    /// The reason why the server cannot ask it anything, if there is one.
     fn unaskable(&self) -> Option<&'static str> {
         None
     }
 
     /// Puts the questions of a run, and waits until each is settled, or until one of them may have been settled
-    /// elsewhere; `patience` is how long an answer is waited for, if not as long as usual.
+    /// elsewhere; `wait` says how long.
     async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered>;
 
     /// Waits for what is settled elsewhere, and asks nothing.
     async fn pause(&self, wait: Wait) -> Result<(), NotAnswered>;
 }
 
-/// How long to wait between two runs.
+/// The times to wait between two runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     /// For an answer, if not as long as usual.
@@ -60,13 +60,13 @@ pub(crate) struct Wait {
     pub(crate) look_again: Option<Duration>,
 }
 
-/// What bounds a run whose client waits.
+/// The bounds of a run whose client waits.
 pub(crate) struct LiveRun {
     pub(crate) stop: StopSignal,
     pub(crate) journal_limit: usize,
 }
 
-/// Why a call does not go on.
+/// The reason why a call does not go on.
 #[derive(Debug)]
 pub(crate) enum NotAnswered {
     /// It was stopped: the client wants no reply any more.
@@ -95,7 +95,7 @@ impl Round<'_> {
             if running.is_held {
                 running.wait_for_release().await;
             }
-            // In a box, which goes with the run: a call that waits for a person takes little.
+            // The box goes with the run, so that a call that waits for a person takes little memory.
             let started = async |flow| match handler.start(flow, arguments.as_raw()) {
                 Ok(RunningHandler(running)) => running.await,
                 Err(ended) => ended,
@@ -142,7 +142,7 @@ impl Round<'_> {
         result.map(RoundEnd::Result)
     }
 
-    /// Whether this client may be asked all of this, in the revision of its session.
+    /// Checks that this client may be asked all of this, in the revision of its session.
     fn check_questions(&self, questions: &[Question]) -> Result<(), ErrorObject> {
         let (method, revision) = (&self.request.method, self.revision());
         if !self.request.may_ask() {
@@ -157,7 +157,7 @@ impl Round<'_> {
         }
     }
 
-    /// For a tool, the model reads of it; the caller of anything else gets the error.
+    /// Reports a question that was refused: for a tool, to the model; for anything else, to the caller as an error.
     fn refused_question<R: FlowOutput>(&self, error: ErrorObject) -> Result<String, ErrorObject> {
         match R::failed(error.message.clone()) {
             Ok(result) => self.results.write_output(result, self.revision()),
@@ -166,7 +166,8 @@ impl Round<'_> {
     }
 }
 
-/// Tasks are offered in the modern era only; where something here runs tasks, the flow goes on in place.
+/// The failure of a flow that wants to become a task. The server offers tasks in the modern era only; where something
+/// here runs tasks, the flow goes on in place.
 fn no_task() -> Failure {
     ToolError::new("This tool goes on as a task, which a client with a session cannot have").into()
 }

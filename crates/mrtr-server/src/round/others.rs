@@ -62,16 +62,16 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     let round = Round::open(parts, request, name, &reader.settings)?;
     let read =
         round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
-    // A handler need not know how each revision says it.
+    // A handler need not know the words of each revision.
     read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }
 
-/// Whether there is something that reads a URI.
+/// Returns true if a resource or template reads this URI.
 pub(crate) fn is_read(parts: &Parts, uri: &str) -> bool {
     find(parts, uri).is_some()
 }
 
-/// What reads a URI.
+/// A resource or template that reads a URI.
 struct MatchedResource<'a> {
     reader: &'a Reader,
     /// The URI or template that was registered: logs never see what stands in a template's place.

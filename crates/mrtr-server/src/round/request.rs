@@ -17,17 +17,18 @@ use crate::error::invalid_params;
 use crate::support::fair::CallerKey;
 use crate::support::permit::Held;
 
-/// What is known of a request besides its message: who sent it, and what it holds of its transport.
+/// The facts about a request besides its message: who sent it, and what it holds of its transport.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallerContext<'h> {
     pub(crate) revision: Revision,
-    /// What headers claim of the arguments, by what follows their prefix; `None` over a transport without headers.
+    /// The claims of headers about the arguments, by the rest of the name after the prefix; `None` over a transport
+    /// without headers.
     pub(crate) mirrored: Option<Vec<(Cow<'h, str>, HeaderClaim<'h>)>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
     /// In one place: a request that says it all itself has nothing there.
     pub(crate) client: Option<Arc<KnownClient>>,
-    /// When it came in.
+    /// The time at which it came in.
     pub(crate) received: Option<Timestamp>,
     pub(crate) permit: Option<Held<'h>>,
     /// The account that the transport names, if it does.
@@ -35,7 +36,7 @@ pub(crate) struct CallerContext<'h> {
 }
 
 impl<'h> CallerContext<'h> {
-    /// The account that what is kept for the request counts in.
+    /// The account in which the server counts what it keeps for the request.
     pub(crate) fn account_key(&self) -> CallerKey {
         let tenant = self.tenant.as_deref();
         match (&self.account, &self.caller, tenant) {
@@ -46,7 +47,8 @@ impl<'h> CallerContext<'h> {
         }
     }
 
-    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
+    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
+    /// holds of its transport.
     pub(crate) fn into_owned(self) -> CallerContext<'static> {
         let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
         let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());
@@ -60,7 +62,7 @@ impl<'h> CallerContext<'h> {
         self.client.as_ref()?.live.as_ref()
     }
 
-    /// Has it be one of a session, whose client is known.
+    /// Makes it that of a request in a session, whose client is known.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.revision = revision;
         self.mirrored = None;
@@ -73,47 +75,48 @@ pub(crate) struct Request<'a> {
     /// Not for others: what was read of it is below, and is not read again.
     body: &'a Bytes,
     pub(crate) method: Cow<'a, str>,
-    /// What is known of the method.
+    /// The facts about its method.
     pub(crate) info: MethodInfo,
     /// The member of the parameters that names what the request is about.
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) params: RawParams<'a>,
     pub(crate) context: &'a CallerContext<'a>,
-    /// What the client declared.
+    /// The capabilities that the client declared.
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) notifier: Option<Arc<dyn NotificationSink>>,
 }
 
 impl<'a> Request<'a> {
-    /// A request whose method and parameters were taken out of this message, from a client of which nothing is known.
+    /// A request with the method and parameters of this message, from a client that the server knows nothing of.
     pub(crate) fn new(
         body: &'a Bytes,
         method: Cow<'a, str>,
         params: RawParams<'a>,
         context: &'a CallerContext<'a>,
     ) -> Self {
-        // Not a new one: that is what every request begins with.
+        // Every request begins with this one, so that none is made anew.
         static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
         let (info, capabilities) = (MethodInfo::of(&method), Arc::clone(&NONE));
         Self { body, method, info, name: None, params, context, capabilities, notifier: None }
     }
 
-    /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
+    /// Returns true if headers repeat what the body says: older revisions have neither these headers nor a code for
+    /// them.
     pub(crate) fn has_headers(&self) -> bool {
         self.context.revision.has(Feature::MirroredHeaders)
     }
 
-    /// Whether a server may ask on it.
+    /// Returns true if a server may ask questions on it.
     pub(crate) fn may_ask(&self) -> bool {
         self.info.may_ask_in(self.context.revision)
     }
 
-    /// Whether it may bring answers and a state: not from a client that is asked while its request waits.
+    /// Returns true if it may bring answers and a state. A client that is asked while its request waits sends none.
     pub(crate) fn brings_answers(&self) -> bool {
         self.may_ask() && self.context.live().is_none()
     }
 
-    /// Whether it goes on with a flow.
+    /// Returns true if it goes on with a flow.
     pub(super) fn brings_state(&self) -> bool {
         self.brings_answers() && self.params.get("requestState").is_some()
     }
@@ -147,7 +150,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What was read of it, with the message: for a stream or a task that outlives this borrow.
+    /// Copies what was read of it, and the message: for a stream or a task that outlives this borrow.
     pub(crate) fn to_owned(&self) -> Result<OwnedRequest, ErrorObject> {
         let method = match self.info.name {
             Some(name) => Cow::Borrowed(name),
@@ -175,18 +178,18 @@ pub(crate) struct OwnedRequest {
 }
 
 impl OwnedRequest {
-    /// Whether this is its method.
+    /// Returns true if this is its method.
     pub(crate) fn is(&self, method: &str) -> bool {
         self.method == method
     }
 
-    /// Whether the flow of a handler answers it.
+    /// Returns true if the flow of a handler answers it.
     pub(crate) fn runs_flow(&self) -> bool {
         self.info.runs_flow
     }
 
-    /// With a copy of its message, if that is short: a call that waits must not keep the buffer that its connection was
-    /// read into.
+    /// Copies its message, if that is short: a call that waits must not keep the buffer that its connection was read
+    /// into.
     pub(crate) fn compact(self) -> Result<Self, ErrorObject> {
         if self.size() > LONGEST_COPY {
             return Ok(self);
@@ -196,7 +199,7 @@ impl OwnedRequest {
         Ok(Self { params, ..self })
     }
 
-    /// How many bytes its message takes.
+    /// The size of its message in bytes.
     pub(crate) fn size(&self) -> usize {
         self.params.message().len()
     }

@@ -97,8 +97,8 @@ enum Reserved {
     Otherwise,
 }
 
-/// Reserves the token, and waits for the round that has it, unless the client is gone: then nothing has begun, and nothing
-/// need be finished.
+/// Reserves the token, and waits for the round that has it. Stops if the client is gone: then no work has begun, and
+/// none must be finished.
 async fn reserve(
     guard: &Guard,
     token_use: &TokenUse,
@@ -111,7 +111,8 @@ async fn reserve(
             return Err(internal_error());
         }
         let (now, asked) = (clock.now(), Instant::now());
-        // To the end, also when the client goes: a reservation that was dropped half-way may stand, and keep retries waiting.
+        // Waits for the store even if the client goes: a reservation that was dropped half-way may stand, and keep
+        // retries waiting.
         let reserved = in_time(clock, guard.store.reserve(token_use, LEASE, now)).await;
         let reserved = reserved.map_err(|error| unguarded(&error))?;
         let running = match reserved {
@@ -135,8 +136,8 @@ async fn reserve(
     }
 }
 
-/// What a store says, unless it takes longer than a reservation stands: a store that hangs must not keep the round, and the
-/// client's request with it.
+/// Waits for a store's answer, but no longer than a reservation stands: a store that hangs must not keep the round, and
+/// the client's request with it.
 async fn in_time<T>(
     clock: &dyn Clock,
     verb: impl Future<Output = Result<T, SingleUseError>>,
@@ -198,7 +199,7 @@ impl ToolRound<'_> {
             let mut limit = clock.sleep(deadline.saturating_add(LEASE));
             loop {
                 tokio::select! {
-                    // Most rounds are done when they are first polled, and then no timer need be set.
+                    // Most rounds are done when they are first polled, and then need no timer.
                     biased;
                     answer = &mut round => break answer,
                     () = &mut renewing => {}
@@ -221,7 +222,8 @@ impl ToolRound<'_> {
     }
 }
 
-/// Renews a reservation for as long as this is polled, where the thread did not: time may not be the machine's.
+/// Renews a reservation for as long as this is polled, if the thread did not: the server's clock may not be the
+/// machine's.
 async fn renew(
     guard: &Guard,
     reservation: &Reservation,
@@ -287,7 +289,7 @@ impl JournalSink for ReservationSink {
                 EntryKind::StepFinished | EntryKind::StepFailed | EntryKind::StepDropped | EntryKind::StepTimedOut => {
                     self.store.record(&self.reservation, entry.name(), entry.as_bytes(), now).await
                 }
-                // A retry brings the same answers, and finds out the rest again.
+                // A retry brings the answers again, and finds out the rest anew.
                 _ => Ok(()),
             };
             recorded.map_err(|error| match error {

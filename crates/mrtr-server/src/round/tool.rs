@@ -23,7 +23,8 @@ pub(crate) async fn answer_call(parts: &Arc<Parts>, request: &Request<'_>) -> Re
     let name = request.required_name()?;
     let place = parts.tools.get_index_of(name).ok_or_else(|| unknown(name))?;
     let tool = &parts.tools[place];
-    // Before anything else of it is read: the task that uses the state up reads it.
+    // A state for single use leaves here, before anything else of the request is read: the task that uses it up reads
+    // the rest.
     if tool.settings.guard.is_some() && request.brings_state() {
         return Box::pin(single_use::run_single_use(parts, place, request)).await;
     }
@@ -98,8 +99,8 @@ impl<'a> ToolRound<'a> {
         Ok(None)
     }
 
-    /// Whether its flow goes on where it is though it would become a task: something here runs tasks, and this client
-    /// cannot have one.
+    /// Returns true if its flow goes on where it is although it would become a task: an extension here runs tasks, but
+    /// this client cannot have one.
     fn goes_on_in_place(&self) -> bool {
         let extensions = &self.parts.extensions;
         if self.tool.settings.tasks == TaskPolicy::Never {

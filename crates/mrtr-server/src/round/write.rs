@@ -12,7 +12,7 @@ use crate::definition::flow_output::FlowOutput;
 use crate::definition::parts::ResultWriter;
 
 impl ResultWriter {
-    /// Writes a result without metadata of its own, and says in its metadata whose it is.
+    /// Writes a result without metadata of its own, and puts the server's name into its metadata.
     pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
         written(result, revision).map(|text| self.sign(text, revision))
     }
@@ -24,7 +24,7 @@ impl ResultWriter {
         state: Option<RequestState>,
         revision: Revision,
     ) -> Option<Result<String, ErrorObject>> {
-        // A sealed state is long, and nothing in it needs an escape: it is put in as text.
+        // A sealed state is long, and nothing in it needs an escape, so it goes in as text.
         let (as_text, as_value) = if requests.is_empty() { (None, state) } else { (state, None) };
         let interim = InputRequiredResult::from_parts(requests, as_value)?;
         let written = written(&interim, revision).map(|mut text| {
@@ -43,7 +43,7 @@ impl ResultWriter {
         Some(written)
     }
 
-    /// Writes a result that a handler may have given metadata, and says in it whose it is.
+    /// Writes a result that a handler may have given metadata, and puts the server's name into that.
     pub(crate) fn write_output<R: FlowOutput>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
         let Some(meta) = result.meta() else { return self.write(&result, revision) };
         if revision.has(Feature::ServerInfoInResults) {
@@ -52,7 +52,7 @@ impl ResultWriter {
         written(&result, revision)
     }
 
-    /// Takes over a result that an extension wrote: it is JSON already, in which only its members are told apart.
+    /// Takes over a result that an extension wrote. It is JSON already; this only tells its members apart.
     pub(crate) fn adopt(&self, result: &Json, revision: Revision) -> Result<String, ErrorObject> {
         if !revision.has(Feature::ServerInfoInResults) {
             return Ok(result.as_str().to_owned());
@@ -100,7 +100,7 @@ fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObjec
     }
 }
 
-/// Most messages are no longer than this, a state aside: what is put around a result then needs no other buffer.
+/// The length that most messages keep below, a state aside: then the text around a result needs no other buffer.
 const USUAL: usize = 512;
 
 #[cfg(test)]

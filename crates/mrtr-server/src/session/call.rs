@@ -35,16 +35,16 @@ pub(super) struct Call {
     changes: Changes,
 }
 
-/// What a call keeps.
+/// The things that a call keeps.
 struct Kept {
     /// For its message and its journal.
     share: Share,
     message: usize,
     journal: usize,
-    /// What its run holds of the transport: brought by the call itself, and then by the answer that lets it go on.
-    /// Between runs it holds nothing.
+    /// The permit that its run holds of the transport. The call itself brings it, and later each answer that lets the
+    /// call go on. Between runs there is none.
     permit: Option<Held<'static>>,
-    /// Since when it waits for what is settled elsewhere, and how often it looked.
+    /// The time since which it waits for something that is settled elsewhere, and the number of times that it looked.
     pause: Option<(Timestamp, u32)>,
 }
 
@@ -88,8 +88,8 @@ impl Call {
         self.session.clock.now()
     }
 
-    /// Takes in an answer to the question that was asked under this id. What the answer's request holds of its transport
-    /// is the next run's.
+    /// Takes in an answer to the question that was asked under this id. What the answer's request holds of its
+    /// transport is the next run's.
     pub(super) fn deliver(&self, id: i64, answer: &Answer<'_>, permit: Option<Held<'static>>) {
         self.stream.settled(id);
         let mut questions = self.questions();
@@ -97,7 +97,7 @@ impl Call {
         match questions.deliver(id, answer, self.session.revision) {
             None => return,
             Some(Delivered::Settled) => {
-                // Answers wait here for the others, however many the client sends.
+                // Answers stay here until the others have come, however many the client sends.
                 let answers = questions.answered_bytes();
                 if self.kept().resize(answers).is_err() {
                     questions.fail(&key, no_room());
@@ -148,7 +148,7 @@ impl Call {
             } else if questions.count_asked(&question.key) > MOST_ASKED {
                 return Err(ToolError::new(format!("`{}` was asked too often", question.key)).into());
             } else {
-                // What is waited for from here on is another thing.
+                // From here on, the call waits for something else.
                 self.kept().pause = None;
                 Some(self.send(&question.key, &question.request)?)
             };
@@ -187,7 +187,7 @@ impl Call {
         wait.patience.unwrap_or(self.session.limits.question_timeout)
     }
 
-    /// How long to wait before it is looked again: twice as long each time, up to a minute.
+    /// The pause before the next look: twice as long each time, up to a minute.
     fn longer(&self, first: Duration, now: Timestamp) -> Duration {
         let mut kept = self.kept();
         let (_, looks) = kept.pause.get_or_insert((now, 0));
@@ -229,7 +229,7 @@ impl LiveClient for Call {
 
     async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered> {
         let patience = self.patience(wait);
-        // The pauses of a visit grow by themselves; those of a decision are all the same.
+        // The engine lets the pauses of a visit grow; those of a decision are all the same, so they grow here.
         let is_decided = questions.iter().any(|question| question.look_again.is_some());
         self.put(questions, patience).map_err(NotAnswered::Failed)?;
         let began = self.now();
@@ -308,7 +308,7 @@ fn no_room() -> Failure {
     ToolError::new("The session has no room for this call; end others first").into()
 }
 
-/// As often a handler gives way in a row, before that counts as a mistake.
+/// The number of times in a row that a handler may give way, before that counts as a mistake.
 const MOST_YIELDS: u32 = 64;
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! How clients of the legacy era are served: the id of a session, and how much sessions may take.
+//! Settings for clients of the legacy era: how they are served, the id of a session, and how much sessions may take.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use mrtr_flow::for_server::short_hex;
 use mrtr_state::Random;
 
-/// How a server deals with clients that begin with `initialize`.
+/// The way in which a server serves clients that begin with `initialize`.
 ///
 /// ```
 /// use mrtr_server::{Legacy, Server};
@@ -19,16 +19,17 @@ use mrtr_state::Random;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Legacy {
-    /// Each has a session, in which it can be asked. A fleet of servers routes by the session's id.
+    /// Each client has a session, in which the server can ask it. A fleet of servers routes by the session's id.
     #[default]
     Sessions,
-    /// None has a session: plain tools work, and a tool that would ask is refused with a text that says why.
+    /// No client has a session: plain tools work, and the server refuses a tool that would ask, with a text that says
+    /// why.
     Stateless,
-    /// They are told which versions there are.
+    /// The server refuses them, and tells them which versions there are.
     Refuse,
 }
 
-/// How much sessions may take, together and each.
+/// Limits on what sessions may take, together and each.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,22 +41,23 @@ pub enum Legacy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operator sets any of them beside the defaults")]
 pub struct SessionLimits {
-    /// How many sessions there are at a time. 4096 by default. The last quarter is for callers below their share.
+    /// Limits how many sessions there are at a time. 4096 by default. The last quarter is for callers below their
+    /// share.
     pub sessions: usize,
-    /// How many of them one caller may have, where callers are known. 256 by default.
+    /// The most sessions that one caller may have, where callers are known. 256 by default.
     pub sessions_of_caller: usize,
-    /// How long a session is kept of which nothing is heard and to which no stream is open. 30 minutes by default.
+    /// The time that a session is kept while its client is silent and no stream is open. 30 minutes by default.
     pub idle: Duration,
-    /// How much all sessions keep together: calls with their journals, and what waits to be sent. 256 MiB by default.
-    /// What clients declared counts, too, and the last quarter is for callers below their share.
+    /// The most bytes that all sessions keep together: calls with their journals, and what waits to be sent. 256 MiB by
+    /// default. What clients declared counts, too, and the last quarter is for callers below their share.
     pub bytes: usize,
-    /// How much of that one session may keep. 16 MiB by default.
+    /// The most of those bytes that one session may keep. 16 MiB by default.
     pub bytes_of_session: usize,
-    /// How many calls of a session are open at a time. 64 by default.
+    /// Limits how many calls of a session are open at a time. 64 by default.
     pub calls: usize,
-    /// How many questions of a call are open at a time. 64 by default.
+    /// Limits how many questions of a call are open at a time. 64 by default.
     pub questions: usize,
-    /// How long an answer is waited for, unless the tool or the question says otherwise. Ten minutes by default.
+    /// The time a client has for an answer, unless the tool or the question says otherwise. Ten minutes by default.
     pub question_timeout: Duration,
 }
 
@@ -113,7 +115,7 @@ impl Borrow<str> for SessionId {
     }
 }
 
-/// Only its beginning: in a log it is to tell sessions apart, and not to be used.
+/// Shows only its beginning: in a log it tells sessions apart, and is of no use otherwise.
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SessionId({}…)", &self.0[..8])

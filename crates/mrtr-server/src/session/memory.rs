@@ -1,4 +1,4 @@
-//! How much sessions keep: counted for each, and for all sessions of a caller beside those of others.
+//! The memory that sessions take: counted for each, and for all sessions of a caller beside those of others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ impl Bytes {
     }
 }
 
-/// What a session may keep: so much by itself, and as much as its caller has room for beside others.
+/// The memory that a session may take: up to a limit of its own, and as much as its caller has room for beside others.
 #[derive(Debug, Clone)]
 pub(super) struct Memory {
     session: Arc<Bytes>,

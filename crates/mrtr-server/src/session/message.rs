@@ -1,4 +1,4 @@
-//! A message of the legacy era, and what is answered to it.
+//! Messages of the legacy era, and the replies to them.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub struct LegacyMessage {
     message: Box<Versionless>,
 }
 
-/// What a transport sends back to a client of the legacy era.
+/// The reply that a transport sends to a client of the legacy era.
 ///
 /// ```
 /// use mrtr_server::transport::LegacyReply;
@@ -48,7 +48,7 @@ pub struct LegacyMessage {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LegacyReply {
-    /// It is of no session: what a server without sessions replies.
+    /// The reply of a server without sessions, to a message that is of no session.
     Modern(Reply),
     /// A session has begun.
     Opened {
@@ -68,14 +68,14 @@ pub enum LegacyReply {
     },
     /// Messages of a call, the response as the last one. Dropping them cancels nothing.
     Events(SessionStream),
-    /// Nothing is answered.
+    /// No answer: the message needs none.
     Accepted,
     /// There is no such session, or it has ended, or it is another principal's: the client begins anew.
     NoSession {
         /// An error that says so.
         body: String,
     },
-    /// There are as many sessions as there may be.
+    /// The server has as many sessions as it may have.
     Overloaded,
 }
 
@@ -89,8 +89,8 @@ impl LegacyMessage {
         self.message.refusal()
     }
 
-    /// Answers it, in the session that its transport says it belongs to. `version` is what a header claims: it must be
-    /// the session's version, if it is there.
+    /// Answers it, in the session that its transport says it belongs to. `version` is the claim of a header: if there
+    /// is one, it must be the session's version.
     ///
     /// When this is first polled a call has begun, and a cancellation finds it.
     pub async fn answer(self, session: Option<&str>, version: &HeaderClaim<'_>) -> LegacyReply {
@@ -145,13 +145,13 @@ async fn in_session(
             session.answer(&id, &Answer::Result(&result), context.caller.permit.take());
         }
         OwnedMessage::Error { id: Some(id), error } => answered_with_error(&session, &id, &error, context),
-        // It answers nothing.
+        // An error without an id answers no question.
         OwnedMessage::Error { id: None, .. } => {}
     }
     LegacyReply::Accepted
 }
 
-/// The client answers with an error.
+/// Takes in an answer of the client's that is an error.
 fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut context: Context<'static>) {
     let (code, message) = match ErrorObject::read(error, session.revision.lenient()) {
         Ok(error) => (error.code.as_i64(), error.message),
@@ -160,7 +160,7 @@ fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut 
     session.answer(id, &Answer::Error { code, message: &message }, context.caller.permit.take());
 }
 
-/// What a request is answered that belongs to no session.
+/// The reply to a request that belongs to no session.
 fn outside(id: RequestId) -> Reply {
     let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
     let text = format!(

@@ -19,7 +19,7 @@ use crate::session::one::{Listener, Session};
 use crate::session::stream::{Primed, SessionEvent, SessionStream, event_id, parse_event_id};
 use crate::support::changes::Change;
 
-/// A question is asked no more.
+/// Says that a question is asked no more.
 pub(super) fn withdrawn(question: i64, revision: Revision) -> Option<String> {
     let mut params = CancelledParams::default();
     params.request_id = Some(question.into());
@@ -27,14 +27,14 @@ pub(super) fn withdrawn(question: i64, revision: Revision) -> Option<String> {
     written(&Notification::<Cancelled>::new(params), revision)
 }
 
-/// What a person did at a URL is done.
+/// Says that a person has done what a URL asked for.
 pub(super) fn visited(elicitation: &str, revision: Revision) -> Option<String> {
     let has = revision.has(Feature::ElicitationId);
     let params = has.then(|| ElicitationCompleteParams::new(elicitation))?;
     written(&Notification::<ElicitationComplete>::new(params), revision)
 }
 
-/// Something changed on the server. Of a resource, one hears that watches it.
+/// Says that something changed on the server. Only a session that watches a resource hears of it.
 pub(super) fn changed(change: &Change, watches: impl Fn(&str) -> bool, revision: Revision) -> Option<String> {
     let plain = NotificationParams::new;
     match change {
@@ -53,7 +53,7 @@ fn written<N: NotificationMethod>(notification: &Notification<N>, revision: Revi
     written.inspect_err(|error| tracing::warn!(%error, "a notification cannot be written in this revision")).ok()
 }
 
-/// Why a client cannot listen.
+/// The reason why a client cannot listen.
 ///
 /// ```
 /// use mrtr_server::{Context, Server};
@@ -76,12 +76,12 @@ pub enum ListenError {
     /// There is nothing to listen for: the server has neither lists nor resources.
     #[error("there is nothing to listen for")]
     Nothing,
-    /// The stream that is to be resumed is not there any more, or never was.
+    /// The stream to resume is not there any more, or never was.
     #[error("the stream that is to be resumed is gone")]
     StreamGone,
 }
 
-/// The stream that a client resumes, or one of what changes.
+/// Returns the stream that a client resumes, or a new one of changes.
 pub(super) fn listen(
     parts: &Parts,
     session: &Arc<Session>,
@@ -96,7 +96,7 @@ pub(super) fn listen(
     if parts.tools.is_empty() && parts.prompts.is_empty() && !parts.has_resources() {
         return Err(ListenError::Nothing);
     }
-    // What changed meanwhile is not kept: a client that comes back reads the lists anew.
+    // Changes in the meantime are not kept: a client that comes back reads the lists anew.
     let place = resumed.map_or(0, |(_, place)| place);
     let (listener, changes) = (session.listen(), parts.shared.changes.subscribe());
     let listening = Listening { listener, changes, place };
@@ -120,7 +120,7 @@ impl Listening {
             let change = tokio::select! {
                 () = self.listener.replaced() => return None,
                 changed = self.changes.recv() => match changed {
-                    // If it missed some, better that it comes anew than that it believes to be up to date.
+                    // A client that missed some had better come anew than believe that it is up to date.
                     Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
                     Ok(change) => change,
                 },

@@ -1,4 +1,4 @@
-//! One session: whose it is, what was agreed in it, and its open calls.
+//! One session: its owner, what was agreed in it, and its open calls.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::support::changes::Changes;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
 
-/// Whose a session is.
+/// The caller and tenant that a session belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) caller: Option<Caller>,
@@ -42,15 +42,15 @@ pub(super) struct Session {
     pub(super) limits: Arc<SessionLimits>,
     pub(super) clock: Arc<dyn Clock>,
     memory: Memory,
-    /// What it holds for as long as it is open. A message that begins to use it takes an offer back first, under this
-    /// lock; it comes before that of the state.
+    /// The places and memory that it holds for as long as it is open. A message that begins to use it takes an offer
+    /// back first, under this lock; it comes before that of the state.
     held: Mutex<Held>,
     state: Mutex<State>,
-    /// Which listener is the last one; the greatest number ends them all.
+    /// The number of the last listener; the greatest number ends them all.
     listener: watch::Sender<u64>,
 }
 
-/// What a session holds while it is open, and offers to other callers while it is idle.
+/// The places and memory that a session holds while it is open, and offers to other callers while it is idle.
 pub(super) struct Held {
     /// Its place among all sessions.
     pub(super) slot: Holding,
@@ -77,7 +77,7 @@ impl Held {
 struct State {
     /// The messages that are being dealt with.
     users: usize,
-    /// When it was last heard of.
+    /// The time at which the client was last heard of.
     seen: Timestamp,
     level: LoggingLevel,
     watched: HashSet<String>,
@@ -85,7 +85,7 @@ struct State {
     calls: HashMap<RequestId, Arc<Call>>,
     /// Streams of calls that have ended and may be resumed, oldest first.
     ended: VecDeque<Arc<CallStream>>,
-    /// By which call each question was asked.
+    /// The call that asked each question.
     asked: HashMap<i64, RequestId>,
     /// The last question, and the last stream.
     questions: i64,
@@ -94,7 +94,7 @@ struct State {
     is_over: bool,
 }
 
-/// Why a call does not begin.
+/// The reason why a call does not begin.
 #[derive(Debug)]
 pub(super) enum NotBegun {
     /// Its id is another open call's.
@@ -117,7 +117,7 @@ impl Session {
         let state = State {
             users: 0,
             seen: clock.now(),
-            // What a client that never says hears: the protocol leaves it to the server.
+            // The level for a client that never sets one: the protocol leaves it to the server.
             level: LoggingLevel::Info,
             watched: HashSet::new(),
             watched_share: memory.share(),
@@ -157,7 +157,7 @@ impl Session {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.state();
         let is_idle = state.is_idle() && !state.is_over;
-        // What makes way is ended outside of the lock of any session's state.
+        // A session that makes way ends outside of the lock of any session's state.
         drop(state);
         if is_idle {
             held.offer();
@@ -171,7 +171,8 @@ impl Session {
         let _ = held.slot.resize(0);
     }
 
-    /// When it is to be removed if nothing is heard of it. A client that reads one of its streams is heard of.
+    /// The time at which it is removed if its client stays silent. A client that reads one of its streams is not
+    /// silent.
     pub(super) fn expires(&self, now: Timestamp) -> Timestamp {
         let mut state = self.state();
         if state.listeners > 0 || state.calls.values().any(|call| call.stream.is_read()) {
@@ -235,7 +236,7 @@ impl Session {
             return Err(NotBegun::TooManyCalls);
         }
         while share.resize(message + PER_CALL).is_err() {
-            // What has ended may be forgotten before something new is refused.
+            // The server forgets streams that have ended before it refuses a new call.
             state.ended.pop_front().ok_or(NotBegun::NoRoom)?;
         }
         state.streams += 1;
@@ -245,7 +246,7 @@ impl Session {
         Ok(call)
     }
 
-    /// A call has ended. If it asked anything, its stream can still be resumed for a while.
+    /// Notes that a call has ended. If it asked anything, the client can still resume its stream for a while.
     pub(super) fn call_ended(&self, call: &Call) {
         let mut state = self.state();
         let is_it = state.calls.get(&call.id).is_some_and(|open| Arc::ptr_eq(&open.stream, &call.stream));
@@ -289,7 +290,7 @@ impl Session {
         call.deliver(id, answer, permit);
     }
 
-    /// The client does not want the response to a request any more.
+    /// Cancels a request: the client does not want its response any more.
     pub(super) fn cancel(&self, id: &RequestId) {
         let call = self.state().calls.get(id).map(Arc::clone);
         if let Some(call) = call {
@@ -335,13 +336,13 @@ impl Session {
 }
 
 impl State {
-    /// Whether nothing is under way.
+    /// Returns true if nothing is under way.
     fn is_idle(&self) -> bool {
         self.users == 0 && self.calls.is_empty() && self.listeners == 0
     }
 }
 
-/// A session that a message is being dealt with in: it does not make way.
+/// A session that is dealing with a message: it does not make way.
 pub(super) struct InUse(Arc<Session>);
 
 impl Deref for InUse {
@@ -394,6 +395,7 @@ impl Drop for Listener {
 const MOST_ENDED: usize = 8;
 /// Resources that a session watches.
 const MOST_WATCHED: usize = 1024;
-/// What a watched resource takes besides its URI, and a call besides its message and journal: about what was measured.
+/// The memory that a watched resource takes besides its URI, and a call besides its message and journal: about what was
+/// measured.
 const PER_WATCHED: usize = 96;
 const PER_CALL: usize = 8192;

@@ -1,4 +1,4 @@
-//! The questions of a call that its client was asked: what became of each.
+//! The questions that a call asked its client, and the outcome of each.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,25 +17,26 @@ use crate::support::metrics;
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
     open: Vec<OpenQuestion>,
-    /// What a person consented to visit, and was not found done.
+    /// The visits that a person consented to and that were not found done.
     visits: Vec<Visit>,
-    /// How often each was asked.
+    /// The number of times that each was asked.
     asked: HashMap<String, u32>,
 }
 
 #[derive(Debug)]
 struct OpenQuestion {
     question: Question,
-    /// Under which id it was asked; none if it is only looked for, because the client consented to it before.
+    /// The id under which it was asked. There is none if the flow only looks whether it is done, because the client
+    /// consented to it before.
     id: Option<i64>,
     patience: Duration,
     deadline: Timestamp,
-    /// How many answers to it would not do.
+    /// The number of answers to it that would not do.
     refused: u32,
     settled: Option<Settled>,
 }
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug)]
 enum Settled {
     Answered(Box<RawValue>),
@@ -48,18 +49,18 @@ enum Settled {
 struct Visit {
     key: String,
     request: InputRequest,
-    /// By which the client knows it.
+    /// The name by which the client knows it.
     elicitation: Option<String>,
 }
 
-/// What a client sent in answer to a question.
+/// A client's answer to a question.
 #[derive(Debug)]
 pub(super) enum Answer<'a> {
     Result(&'a RawValue),
     Error { code: i64, message: &'a str },
 }
 
-/// What to do about an answer.
+/// The next step after an answer.
 #[derive(Debug)]
 pub(super) enum Delivered {
     /// It settles its question.
@@ -68,7 +69,7 @@ pub(super) enum Delivered {
     AskAgain(Box<InputRequest>),
 }
 
-/// Where the questions of a call stand.
+/// The standing of all questions of a call together.
 #[derive(Debug)]
 pub(super) enum Standing {
     /// All are settled, and what came is in the journal.
@@ -79,7 +80,7 @@ pub(super) enum Standing {
     Open(Timestamp),
 }
 
-/// What a run asks, compared with what is open.
+/// The questions of a run, compared with those that are open.
 pub(super) struct Difference {
     /// To be asked.
     pub(super) new: Vec<Question>,
@@ -107,7 +108,7 @@ impl OpenQuestions {
         Difference { new, gone: gone.collect() }
     }
 
-    /// Whether a question need not be sent: its client consented to it, and whether it is done is looked for.
+    /// Returns true if a question need not be sent: its client consented to it, and the flow looks whether it is done.
     pub(super) fn is_consented(&self, question: &Question) -> bool {
         question.look_again.is_some()
             && self.visits.iter().any(|visit| visit.key == question.key && visit.request == question.request)
@@ -148,14 +149,14 @@ impl OpenQuestions {
         }
     }
 
-    /// A question whose answer would not do was asked again, under another id.
+    /// Notes that a question whose answer would not do was asked again, under another id.
     pub(super) fn asked_again(&mut self, key: &str, id: i64) {
         if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key && open.settled.is_none()) {
             open.id = Some(id);
         }
     }
 
-    /// A question cannot be put to the client.
+    /// Settles a question that cannot be put to the client.
     pub(super) fn fail(&mut self, key: &str, failure: Failure) {
         if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key) {
             open.settled = Some(Settled::Failed(failure));
@@ -171,12 +172,12 @@ impl OpenQuestions {
         answers.sum()
     }
 
-    /// The question that is asked under this id.
+    /// The key of the question that is asked under this id.
     pub(super) fn key_of(&self, id: i64) -> Option<String> {
         self.open.iter().find(|open| open.id == Some(id)).map(|open| open.question.key.clone())
     }
 
-    /// Looks where the questions stand now. Those that took too long are settled by that, and their ids given back.
+    /// Finds out where the questions stand now. Settles those that took too long, and returns their ids.
     pub(super) fn stand(&mut self, journal: &mut Journal, revision: Revision, now: Timestamp) -> (Standing, Vec<i64>) {
         let mut late = Vec::new();
         for open in self.open.iter_mut().filter(|open| open.settled.is_none() && now >= open.deadline) {
@@ -196,7 +197,7 @@ impl OpenQuestions {
         (Standing::Settled, late)
     }
 
-    /// Puts what came into the journal. What is still open stays so, for the next run to ask again or not.
+    /// Puts the answers that came into the journal. Open questions stay open, for the next run to ask again or not.
     pub(super) fn record(&mut self, journal: &mut Journal, revision: Revision) {
         let (settled, open) = std::mem::take(&mut self.open).into_iter().partition(|open| open.settled.is_some());
         let settled: Vec<OpenQuestion> = settled;
@@ -237,13 +238,13 @@ impl OpenQuestions {
         done.into_iter().filter_map(|visit| visit.elicitation).collect()
     }
 
-    /// What a person consented to and has not done, in words.
+    /// Names, in words, what a person consented to and has not done.
     pub(super) fn waits_for(&self) -> String {
         let keys: Vec<_> = self.visits.iter().map(|visit| format!("`{}`", visit.key)).collect();
         if keys.is_empty() { "it".to_owned() } else { keys.join(" and ") }
     }
 
-    /// Nothing is asked any more: the ids of what was.
+    /// Asks nothing any more, and returns the ids of the questions that were open.
     pub(super) fn close(&mut self) -> Vec<i64> {
         let open = std::mem::take(&mut self.open).into_iter();
         open.filter(|open| open.settled.is_none()).filter_map(|open| open.id).collect()
@@ -255,7 +256,7 @@ impl OpenQuestions {
 }
 
 impl OpenQuestion {
-    /// What an answer makes of its question, or why it will not do.
+    /// Turns an answer into the outcome of its question, or says why it will not do.
     fn read(&self, answer: &Answer<'_>, revision: Revision) -> Result<Settled, String> {
         let key = &self.question.key;
         Ok(match answer {
@@ -266,7 +267,7 @@ impl OpenQuestion {
                 Settled::Answered(object.as_raw().to_owned())
             }
             Answer::Error { .. } if self.question.optional => Settled::Skipped,
-            // The code by which clients say that their user refused.
+            // Clients say by this code that their user refused.
             Answer::Error { code: -1, .. } => match self.question.request.kind() {
                 InputKind::Form(_) | InputKind::Url(_) => Settled::Answered(declined()),
                 InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => {
@@ -303,7 +304,8 @@ fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
     request
 }
 
-/// As often a question is put again because its answer would not do.
+/// The number of times that a question is put again because its answer would not do.
 const MOST_REFUSED: u32 = 5;
-/// As often a handler asks under one name, as one does that checks answers itself: as many as a flow has rounds.
+/// The number of times that a handler may ask under one name, which one that checks answers itself does: as many as a
+/// flow has rounds.
 pub(super) const MOST_ASKED: u32 = 32;

@@ -64,7 +64,7 @@ fn read_initialize(request: &OwnedRequest, context: &Context<'_>) -> Result<Init
     params.read(revision.lenient()).map_err(invalid_params)
 }
 
-/// Answers a request of a client that has no session: nothing is known of it, and nothing can be asked.
+/// Answers a request of a client that has no session: the server knows nothing of it, and can ask it nothing.
 pub(super) async fn stateless(
     sessions: &Sessions,
     id: RequestId,
@@ -74,7 +74,7 @@ pub(super) async fn stateless(
 ) -> LegacyReply {
     let revision = match version {
         HeaderClaim::Text(version) => Revision::for_session(version),
-        // A client that does not say is taken for the oldest.
+        // A client that does not say its version counts as the oldest.
         HeaderClaim::Missing | HeaderClaim::Unreadable => Revision::LEGACY[0],
     };
     let live = Stateless { journal_limit: sessions.limits().bytes_of_session / 4 };
@@ -123,7 +123,7 @@ pub(super) async fn in_session(
     LegacyReply::of(reply, revision)
 }
 
-/// What only sessions have; `None` if the method is another.
+/// Answers the methods that only sessions have; `None` if the method is another.
 fn own_method(
     parts: &Parts,
     session: &Session,
@@ -209,7 +209,7 @@ async fn run_call(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, co
 /// Takes in what a client says.
 pub(super) fn notified(session: &Session, method: &str, params: Option<RawParams<'_>>) {
     if method != "notifications/cancelled" {
-        // That it is ready, or that its roots changed: they are asked for anew each time.
+        // The client is ready, or its roots changed: the server asks for them anew each time.
         return;
     }
     let cancelled = params.and_then(|params| params.read::<CancelledParams>(session.revision.lenient()).ok());

@@ -1,4 +1,4 @@
-//! What goes out on the stream of a call: kept so that a client which lost its connection finds it again.
+//! The stream of a call: its messages are kept so that a client which lost its connection finds them again.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct SessionEvent {
     pub id: String,
     /// A message as JSON text. An event without one begins a stream, so that its client has an id from the start.
     pub message: Option<String>,
-    /// How long a client that lost the stream waits before it comes back for it, if that is said.
+    /// The time that a client which lost the stream waits before it comes back for it, if the server says one.
     pub retry: Option<Duration>,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Debug for SessionStream {
     }
 }
 
-/// Whether a stream begins with an event that has an id alone.
+/// Says whether a stream begins with an event that has an id alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Primed {
     Yes,
@@ -128,13 +128,13 @@ pub(super) struct CallStream {
 }
 
 struct State {
-    /// What may have to be sent again.
+    /// The events that may have to be sent again.
     kept: VecDeque<Event>,
     bytes: usize,
     share: Share,
     /// The place of the last event.
     last: u64,
-    /// How many readers there were. The last one reads, and no other: a message goes to one connection.
+    /// The number of readers so far. The last one reads, and no other: a message goes to one connection.
     readers: u64,
     is_read: bool,
     has_asked: bool,
@@ -147,11 +147,11 @@ pub(super) struct Event {
     place: u64,
     pub(super) text: Arc<str>,
     kind: Kind,
-    /// Whether a reader has taken it.
+    /// True if a reader has taken it.
     is_taken: bool,
 }
 
-/// What an event is: that decides for how long it is kept.
+/// The kind of an event, which decides how long it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A notification, which may be missed.
@@ -202,18 +202,18 @@ impl CallStream {
         Reader { stream: Arc::clone(self), number, cursor: place }
     }
 
-    /// Whether a client reads it.
+    /// Returns true if a client reads it.
     pub(super) fn is_read(&self) -> bool {
         self.state().is_read
     }
 
-    /// Whether anything was asked on it: then it can be resumed, also after its end.
+    /// Returns true if anything was asked on it: then a client can resume it, also after its end.
     pub(super) fn has_asked(&self) -> bool {
         self.state().has_asked
     }
 
-    /// Sends a notification. Waits for room while the client reads: one that reads slowly slows its own flow down. While
-    /// no client reads, the oldest ones are missed.
+    /// Sends a notification. Waits for room while the client reads: one that reads slowly slows its own flow down.
+    /// While no client reads, the oldest ones are missed.
     pub(super) async fn notify(&self, text: String) {
         let text: Arc<str> = text.into();
         loop {
@@ -258,7 +258,7 @@ impl CallStream {
         Ok(())
     }
 
-    /// A question is settled: it need not be sent again.
+    /// Notes that a question is settled: it need not be sent again.
     pub(super) fn settled(&self, id: i64) {
         let mut state = self.state();
         state.forget(|event| event.kind == Kind::Question(id));
@@ -285,7 +285,7 @@ impl State {
     fn push(&mut self, kind: Kind, text: Arc<str>) -> Result<(), Full> {
         let size = text.len() + PER_EVENT;
         while self.share.resize(self.bytes + size).is_err() {
-            // What has been read may be missed first, and then what has not.
+            // Notifications that a reader has taken go first, and then the others.
             if !self.forget_notice() {
                 return Err(Full);
             }
@@ -349,7 +349,7 @@ impl Reader {
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let mut changed = pin!(self.stream.changed.notified());
-            // First in line, then the look, so that nothing falls between.
+            // The reader waits in line before it looks, so that nothing falls between.
             changed.as_mut().enable();
             {
                 let mut state = self.stream.state();
@@ -384,9 +384,10 @@ impl Drop for Reader {
     }
 }
 
-/// How many notifications wait for a client that reads slowly, or are kept for one that does not read.
+/// The number of notifications that wait for a client that reads slowly, or are kept for one that does not read.
 const MOST_NOTICES: usize = 64;
-/// What an event takes besides its text: its place in a list that may be half empty, and its text's own allocation.
+/// The memory that an event takes besides its text: its place in a list that may be half empty, and its text's own
+/// allocation.
 const PER_EVENT: usize = 128;
-/// How long a client waits before it comes back for a stream.
+/// The time that a client waits before it comes back for a stream.
 const RETRY: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! All sessions of a server: opened, found by their owner, and ended when nothing is heard of them.
+//! All sessions of a server: begun, found by their owner, and ended when their client is silent for too long.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -42,7 +42,8 @@ struct Table {
     slots: FairPool,
     bytes: FairPool,
     random: ProcessRandom,
-    /// Held while a session begins: how many its caller has is looked at and changed at once.
+    /// Held while a session begins, so that the number of its caller's sessions does not change between the look and
+    /// the count.
     beginning: Mutex<()>,
     /// No session is locked under it: one that takes memory may end others, which are removed here.
     open: Mutex<Open>,
@@ -51,7 +52,7 @@ struct Table {
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<Session>>,
-    /// Whether something looks after them.
+    /// True while a spawned task looks after them.
     is_watched: bool,
 }
 
@@ -80,13 +81,13 @@ impl Sessions {
         &self.table.limits
     }
 
-    /// How many there are.
+    /// The number of open sessions.
     pub fn open(&self) -> usize {
         self.table.open().sessions.len()
     }
 
-    /// The bytes that they keep, as they are counted: what was declared in them, their calls with their journals, and what
-    /// waits to be sent.
+    /// The bytes that they keep, as they are counted: what was declared in them, their calls with their journals, and
+    /// what waits to be sent.
     pub fn bytes(&self) -> usize {
         self.table.bytes.used()
     }
@@ -143,9 +144,9 @@ impl Sessions {
         session.enter()
     }
 
-    /// Listens for what changes, or resumes the stream of which this was the last event that came.
+    /// Listens for changes, or resumes a stream after `last_event`, the last event that the client got of it.
     ///
-    /// `version` is what the transport's header claims, which must be the session's version if it is there.
+    /// `version` is the claim of the transport's header: if there is one, it must be the session's version.
     pub fn listen(
         &self,
         id: &str,
@@ -175,8 +176,8 @@ impl Table {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for one more session of this caller. If it has as many as it may, its own that was unused for longest makes
-    /// way; another caller's does only where that one has more than its share.
+    /// Takes a place for one more session of this caller. If the caller has as many as it may, its own session that was
+    /// unused for longest makes way; another caller's does only if that caller has more than its share.
     fn take_slot(&self, account: &Account, is_known: bool) -> Result<Holding, TooMany> {
         let most = if is_known { self.limits.sessions_of_caller } else { usize::MAX };
         self.make_room(account, || if account.used() < most { account.take(1).ok() } else { None })
@@ -198,7 +199,7 @@ impl Table {
         }
     }
 
-    /// What ends this session, if it is still open then.
+    /// Returns a function that ends this session, if it is still open then.
     fn ends(self: &Arc<Self>, id: &SessionId) -> Arc<dyn Fn() + Send + Sync> {
         let (table, id) = (Arc::downgrade(self), id.clone());
         Arc::new(move || {
@@ -223,7 +224,7 @@ impl Table {
         self.open().sessions.values().map(Arc::clone).collect()
     }
 
-    /// Ends those of which nothing was heard for too long.
+    /// Ends the sessions whose clients were silent for too long.
     fn sweep(&self) {
         let now = self.clock.now();
         for session in self.sessions().iter().filter(|session| session.expires(now) <= now) {
@@ -252,7 +253,7 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
                 next.since(now).max(SHORTEST_LOOK)
             } else {
                 let mut open = table.open();
-                // One may have begun meanwhile, for which there is no other to look after it.
+                // A session may have begun meanwhile, which no other task looks after.
                 if open.sessions.is_empty() {
                     open.is_watched = false;
                     return;
@@ -264,7 +265,7 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
     }
 }
 
-/// Whether a header claims the version of a session, or nothing.
+/// Returns true if a header claims the version of a session, or nothing.
 pub(super) fn is_version(claim: &HeaderClaim<'_>, revision: Revision) -> bool {
     match claim {
         HeaderClaim::Missing => true,
@@ -273,7 +274,7 @@ pub(super) fn is_version(claim: &HeaderClaim<'_>, revision: Revision) -> bool {
     }
 }
 
-/// Whether streams begin with an event that has an id alone.
+/// Says whether streams begin with an event that has an id alone.
 pub(super) fn primed(revision: Revision) -> Primed {
     if revision.has(mrtr_schema::Feature::PrimedStreams) { Primed::Yes } else { Primed::No }
 }
@@ -284,6 +285,6 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// What a session takes besides what its client declared: about what was measured.
+/// The memory that a session takes besides what its client declared: about what was measured.
 const PER_SESSION: usize = 2048;
 const SHORTEST_LOOK: std::time::Duration = std::time::Duration::from_secs(1);

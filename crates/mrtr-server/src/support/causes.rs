@@ -1,4 +1,5 @@
-//! Why calls failed lately, by the reference that their callers got: for tests, which have no log to look it up in.
+//! The reasons why calls failed lately, by the reference that their callers got: for tests, which have no log to look
+//! it up in.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +11,7 @@ use mrtr_state::FlowId;
 pub(crate) struct Causes(Mutex<Option<VecDeque<(String, String)>>>);
 
 impl Causes {
-    /// From now on, causes are kept.
+    /// Keeps causes from now on.
     pub(crate) fn start(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
     }

@@ -1,4 +1,4 @@
-//! What changed on the server, on its way to subscribers.
+//! Changes on the server, on their way to subscribers.
 
 use std::sync::{Arc, LazyLock};
 
@@ -31,7 +31,7 @@ pub(crate) enum Change {
     End,
 }
 
-/// How many changes a slow subscriber may be behind before its subscription ends.
+/// The number of changes that a slow subscriber may be behind before its subscription ends.
 const BACKLOG: usize = 1024;
 
 impl Changes {
@@ -39,22 +39,22 @@ impl Changes {
         Self { sender: broadcast::Sender::new(BACKLOG), ended: Arc::default() }
     }
 
-    /// The list of tools has changed.
+    /// Says that the list of tools has changed.
     pub fn tools_changed(&self) {
         self.tell(Change::Tools);
     }
 
-    /// The list of prompts has changed.
+    /// Says that the list of prompts has changed.
     pub fn prompts_changed(&self) {
         self.tell(Change::Prompts);
     }
 
-    /// The list of resources has changed.
+    /// Says that the list of resources has changed.
     pub fn resources_changed(&self) {
         self.tell(Change::Resources);
     }
 
-    /// A resource has changed.
+    /// Says that a resource has changed.
     pub fn resource_updated(&self, uri: impl Into<String>) {
         self.tell(Change::Resource(uri.into()));
     }

@@ -46,7 +46,7 @@ impl<T> ContainedStream<T> {
     fn clear(&mut self) {
         let items = self.items.take();
         if let Err(panicked) = contain(|| drop(items)) {
-            // Whatever it had to say was said: only the log hears of it.
+            // The stream has said all that it had to say: only the log hears of the panic.
             panicked_in(self.who, &panicked);
         }
     }
@@ -74,8 +74,8 @@ impl<T> Drop for ContainedStream<T> {
     }
 }
 
-/// Polls a stream as the runtime's own are: one that is always ready makes way after a while, so that who reads it in a
-/// loop starves nothing else on the thread.
+/// Polls a stream as the runtime's own are: one that is always ready makes way after a while, so that a loop that reads
+/// it starves nothing else on the thread.
 pub(crate) fn poll_cooperatively<T>(stream: &mut BoxStream<'static, T>, cx: &mut Context<'_>) -> Poll<Option<T>> {
     let turn = ready!(coop::poll_proceed(cx));
     let next = stream.poll_next_unpin(cx);

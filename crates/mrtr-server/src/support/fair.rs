@@ -1,7 +1,7 @@
 //! Fair shares: divides what can run out between callers.
 //!
-//! A pool has three counters on the hot path and takes no lock there. Its registry of accounts is locked when an account
-//! is looked up, and when the pool is full.
+//! A pool has three counters on the hot path and takes no lock there. It locks its registry of accounts to look an
+//! account up, and when it is full.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -48,7 +48,8 @@ impl CallerKey {
         })
     }
 
-    /// An anonymous caller, by its address. IPv6 addresses count by their /64: one customer of a provider has that many.
+    /// An anonymous caller, by its address. IPv6 addresses count by their /64: one customer of a provider has that
+    /// many.
     pub fn address(address: IpAddr) -> Self {
         Self(Key::Address(match address.to_canonical() {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -56,7 +57,7 @@ impl CallerKey {
         }))
     }
 
-    /// All callers of which nothing is known.
+    /// All callers that the server knows nothing of.
     pub const fn unknown() -> Self {
         Self(Key::Unknown)
     }
@@ -66,8 +67,9 @@ impl CallerKey {
         Self(Key::Opaque(name.into()))
     }
 
-    /// The name under which an anonymous caller's account can be kept: its address, the /64 of an IPv6 one, or its opaque
-    /// name in hexadecimal. `None` for a caller that was authenticated, and for one of which nothing is known.
+    /// The name under which an anonymous caller's account can be kept: its address, the /64 of an IPv6 one, or its
+    /// opaque name in hexadecimal. `None` for a caller that was authenticated, and for one that the server knows
+    /// nothing of.
     ///
     /// ```
     /// use mrtr_server::transport::CallerKey;
@@ -91,9 +93,10 @@ impl CallerKey {
 
 /// Something that can run out, divided between callers: permits, bytes, slots. Cheap to clone.
 ///
-/// A caller has what is free, but for the last quarter, which is for callers below their share. The share is an equal part
-/// for each caller that holds something and for one more, and at most a quarter. If the pool is full and a caller below its share wants
-/// something, what others *offered* makes way, the largest holder's first; anything else stays with its holder.
+/// A caller has what is free, but for the last quarter, which is for callers below their share. The share is an equal
+/// part for each caller that holds something and for one more, and at most a quarter. If the pool is full and a caller
+/// below its share wants something, what others *offered* makes way, the largest holder's first; anything else stays
+/// with its holder.
 ///
 /// ```
 /// use mrtr_server::transport::{CallerKey, FairPool};
@@ -120,7 +123,7 @@ struct Pool {
     accounts: Mutex<HashMap<CallerKey, Weak<Usage>>>,
 }
 
-/// What one caller holds of a pool. Cheap to clone; a connection or a session may keep it.
+/// The account of one caller in a pool. Cheap to clone; a connection or a session may keep it.
 ///
 /// ```
 /// use mrtr_server::transport::{CallerKey, FairPool};
@@ -241,9 +244,9 @@ impl FairPool {
         self.0.capacity / RESERVED
     }
 
-    /// The share of each of so many holders, and of one who may come: holders that all have their share leave room for
-    /// the next. It is at most what is reserved, so that the reserve has room for what a caller below its share takes as
-    /// long as one above it is admitted.
+    /// The share of each of so many holders, and of one more that may come: holders that all have their share leave
+    /// room for the next. A share is at most the reserve, so that the reserve has room for what a caller below its
+    /// share takes, as long as one above it is admitted.
     fn share(&self, holders: usize) -> usize {
         (self.0.capacity / (holders + 1).max(RESERVED)).max(1)
     }
@@ -278,8 +281,8 @@ impl Account {
         Ok(Holding { usage: Arc::clone(&self.0), units, offer: None })
     }
 
-    /// Takes units whether or not there is room, for what exists already, such as a finished reply. Offers make way if the
-    /// pool has more than its capacity then.
+    /// Takes units whether or not there is room, for what exists already, such as a finished reply. Offers make way if
+    /// the pool has more than its capacity then.
     pub fn charge(&self, units: usize) -> Holding {
         self.0.pool.0.used.fetch_add(units, Ordering::Relaxed);
         self.0.add(units);
@@ -301,7 +304,7 @@ impl Account {
 impl Usage {
     fn take(&self, units: usize) -> Result<(), Full> {
         let pool = &self.pool;
-        // The way of nearly all requests: three quarters are for any caller.
+        // Nearly all requests end here: three quarters are for any caller.
         if pool.take_free(units, pool.reserved()) {
             self.add(units);
             return Ok(());
@@ -386,8 +389,8 @@ impl Holding {
         Account(Arc::clone(&self.usage))
     }
 
-    /// Has it hold so many units. If there is no room, it stays as it was. An offer is taken back first; if the pool has
-    /// taken it, there is no room.
+    /// Makes it hold so many units. If there is no room, it stays as it was. An offer is taken back first; if the pool
+    /// has taken it, there is no room.
     pub fn resize(&mut self, units: usize) -> Result<(), Full> {
         if !self.keep() {
             return Err(Full);
@@ -400,13 +403,13 @@ impl Holding {
         Ok(())
     }
 
-    /// Offers the units to callers below their share: what holds them is idle, or waits. `end` is called once if they are
-    /// taken, without a lock, and must end it soon: the units are given to another at once.
+    /// Offers the units to callers below their share: what holds them is idle, or waits. `end` is called once if they
+    /// are taken, without a lock, and must end it soon: the units are given to another at once.
     pub fn offer(&mut self, end: impl FnOnce() + Send + 'static) {
         if !self.keep() {
             return end();
         }
-        // To end it would free nothing.
+        // Its end would free nothing.
         if self.units == 0 {
             return;
         }
@@ -414,7 +417,7 @@ impl Holding {
         let offer = Arc::new(Offer { units: self.units, end: Mutex::new(Some(Box::new(end))) });
         self.usage.offers().insert(number, Arc::clone(&offer));
         self.offer = Some((number, offer));
-        // It may be what a charge beyond the capacity waits for.
+        // A charge beyond the capacity may wait for these units.
         if self.usage.pool.used() > self.usage.pool.capacity() {
             self.usage.pool.make_way(0, 0);
         }

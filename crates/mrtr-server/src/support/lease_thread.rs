@@ -34,7 +34,7 @@ pub struct LeaseThread<K>(Arc<Shared<K>>);
 /// ```
 pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 
-/// How the renewal of a lease went.
+/// The outcome of one renewal of a lease.
 ///
 /// ```
 /// use mrtr_server::extend::Renewal;
@@ -44,17 +44,17 @@ pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them lets two runs go on")]
 pub enum Renewal {
-    /// It stands for another while.
+    /// The lease stands for another while.
     Renewed,
-    /// What it was for has ended.
+    /// The work that it was for has ended.
     Ended,
-    /// Another has it.
+    /// Another holder has the lease.
     Lost,
-    /// That is not known: the store did not answer, or not in time.
+    /// The outcome is not known: the store did not answer, or not in time.
     Failed,
 }
 
-/// Why a lease is not renewed any more.
+/// The reason why a lease is not renewed any more.
 ///
 /// ```
 /// use mrtr_server::extend::LeaseEnd;
@@ -64,9 +64,9 @@ pub enum Renewal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "it is gone in one of two ways")]
 pub enum LeaseEnd {
-    /// What it was for has ended.
+    /// The work that it was for has ended.
     Ended,
-    /// Another has it, or may soon: two thirds of it have passed without a renewal that was confirmed.
+    /// Another holder has the lease, or may soon: two thirds of it have passed without a renewal that was confirmed.
     Lost,
 }
 
@@ -88,7 +88,7 @@ struct State<K> {
 
 struct Entry<K> {
     key: K,
-    /// When the store last said that it stands, at the latest.
+    /// The time at which the store last said that it stands, at the latest.
     confirmed: Instant,
     is_confirmed: bool,
     /// Told once.
@@ -96,15 +96,16 @@ struct Entry<K> {
 }
 
 impl<K: Clone + Send + 'static> LeaseThread<K> {
-    /// Renews leases of this length. `connect` runs on the thread, each time that it starts, and gives what renews.
+    /// Renews leases of this length. `connect` runs on the thread, each time that it starts, and returns the function
+    /// that renews.
     pub fn new(name: &'static str, lease: Duration, connect: impl Fn() -> RenewAll<K> + Send + Sync + 'static) -> Self {
         let state = State { held: HashMap::new(), last: 0, is_running: false, is_closed: false };
         let connect = Box::new(connect);
         Self(Arc::new(Shared { name, lease, connect, state: Mutex::new(state), changed: Condvar::new() }))
     }
 
-    /// Has a lease renewed that was given at this moment or later, for as long as the value lives. `told` runs on the
-    /// thread.
+    /// Keeps a lease renewed for as long as the value lives. The store gave it at this moment or later. `told` runs on
+    /// the thread.
     pub fn hold(&self, key: K, since: Instant, told: impl FnOnce(LeaseEnd) + Send + 'static) -> HeldLease<K> {
         let mut state = self.0.state();
         state.last += 1;
@@ -168,12 +169,12 @@ impl<K: Clone> Shared<K> {
         }
     }
 
-    /// Somewhat sooner than those for whom the leases are would do it themselves.
+    /// The time between renewals: somewhat shorter than the holders of the leases would choose themselves.
     fn pace(&self) -> Duration {
         self.lease / 4
     }
 
-    /// What is to be renewed, once it is time; nothing once there is nothing any more.
+    /// Waits until leases are due, and returns those; nothing once there are no more leases.
     fn wait(&self, due: Instant) -> Option<(Vec<u64>, Vec<K>)> {
         let mut state = self.state();
         loop {
@@ -230,13 +231,13 @@ pub struct HeldLease<K> {
 }
 
 impl<K> HeldLease<K> {
-    /// When the thread last asked for a renewal that was confirmed.
+    /// The time at which the thread last asked for a renewal that was confirmed.
     pub fn confirmed(&self) -> Option<Instant> {
         let state = self.shared.state();
         state.held.get(&self.id).filter(|entry| entry.is_confirmed).map(|entry| entry.confirmed)
     }
 
-    /// It was renewed otherwise, by what it is for: asked at this moment.
+    /// Notes that the work itself renewed the lease, and asked for that at this moment.
     pub fn was_renewed(&self, asked: Instant) {
         if let Some(entry) = self.shared.state().held.get_mut(&self.id) {
             entry.confirmed = entry.confirmed.max(asked);
@@ -260,7 +261,7 @@ impl<K> fmt::Debug for HeldLease<K> {
     }
 }
 
-/// How long the thread waits after a renewal that failed, if the lease leaves it the time.
+/// The time that the thread waits after a renewal that failed, if the lease leaves it the time.
 const RETRY: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
@@ -371,7 +372,8 @@ mod tests {
         assert!(began.elapsed() >= LEASE * 2, "{:?}", began.elapsed());
     }
 
-    /// How long it takes until a renewal has failed so often of a lease that is renewed otherwise, and is not lost.
+    /// Measures the time until so many renewals have failed of a lease that its work renews itself, and that is not
+    /// lost.
     fn time_to_fail(lease: Duration, answer: Vec<Renewal>, times: usize) -> Duration {
         let (said, heard) = mpsc::channel();
         let leases = LeaseThread::new("test-renewals", lease, move || {

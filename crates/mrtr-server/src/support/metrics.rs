@@ -1,4 +1,4 @@
-//! What a server counts, through the `metrics` facade: the operator brings a recorder.
+//! The counters of a server, through the `metrics` facade: the operator brings a recorder.
 //!
 //! | name | labels | what |
 //! |---|---|---|

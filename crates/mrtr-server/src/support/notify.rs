@@ -19,7 +19,7 @@ pub(crate) struct Notifier {
     pub(crate) revision: Revision,
 }
 
-/// Where notifications go.
+/// The place that notifications go to.
 pub(crate) enum Receiver {
     /// Into the stream of the request.
     Stream(mpsc::Sender<String>),

@@ -1,4 +1,4 @@
-//! What a request holds of its transport for as long as it runs.
+//! Permits: things that a request holds of its transport for as long as it runs.
 
 use std::any::Any;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Something that a request holds of its transport for as long as it runs, such as one of so many places.
 ///
 /// The transport lends it to the server with [`Context::permit`](crate::Context::permit). A round that goes on without
-/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it costs
-/// nothing: a plain call leaves it where it is.
+/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it
+/// costs nothing: a plain call leaves it where it is.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -26,12 +26,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Permit<T>(Mutex<Option<T>>);
 
 impl<T> Permit<T> {
-    /// Holds this.
+    /// A permit that holds this.
     pub fn new(held: T) -> Self {
         Self(Mutex::new(Some(held)))
     }
 
-    /// What is held, unless something that goes on has taken it over.
+    /// Returns what is held, unless work that goes on has taken it over.
     pub fn into_inner(self) -> Option<T> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,12 +55,12 @@ impl<T: Send + Sync + 'static> Lend for Permit<T> {
     }
 }
 
-/// What a context has of a permit.
+/// The permit of a context.
 #[derive(Debug, Clone)]
 pub(crate) enum Held<'h> {
     /// It is the transport's still.
     Lent(&'h dyn Lend),
-    /// It was taken over, and goes with the last who has it.
+    /// The request has taken it over, and it goes with the last holder.
     Kept(Arc<dyn Any + Send + Sync>),
 }
 

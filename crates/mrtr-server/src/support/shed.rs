@@ -26,11 +26,11 @@ use tokio::sync::Notify;
 /// # fn free_memory() -> u64 { 0 }
 /// ```
 pub trait Shedder: fmt::Debug + Send + Sync + 'static {
-    /// Whether to put the flow down.
+    /// Returns true if the flow is to be put down.
     fn sheds(&self, load: &Load) -> bool;
 }
 
-/// How busy the server is, as a flow at a yield point sees it.
+/// The load of the server, as a flow at a yield point sees it.
 ///
 /// ```
 /// use mrtr_server::extend::{Load, ShedAbove, Shedder};
@@ -41,9 +41,9 @@ pub trait Shedder: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {
-    /// How many rounds run, this one included.
+    /// The number of rounds that run, this one included.
     pub running: usize,
-    /// How long the request waited before its round began, if its transport says when it came in.
+    /// The time that the request waited before its round began, if its transport says when it came in.
     pub queued: Duration,
 }
 
@@ -87,8 +87,8 @@ impl Shedder for ShedAfterQueueing {
 /// Counts the rounds that run, and holds back those that begin while an extension wants none beside what it does.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
-    /// How many there are; the highest bit says that those to come are held back. One word, so that a round that begins
-    /// learns of it by being counted, and none begins unseen.
+    /// The number of rounds; the highest bit says that those to come are held back. One word, so that a round that
+    /// begins learns of it by being counted, and none begins unseen.
     running: AtomicUsize,
     /// Tells the one who holds rounds back that one waits.
     wanted: Notify,
@@ -108,7 +108,8 @@ impl Gauge {
         self.running.load(Ordering::Relaxed) & !HELD
     }
 
-    /// Holds back rounds that begin from now on. Says whether it does: not while one runs, or another holder does.
+    /// Holds back rounds that begin from now on. Returns false while a round runs, or while another holder holds them
+    /// back.
     pub(crate) fn hold(&self) -> bool {
         self.running.compare_exchange(0, HELD, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -146,7 +147,7 @@ impl Gauge {
 /// A round that runs, counted while it lives.
 pub(crate) struct LoadGuard<'a> {
     gauge: &'a Gauge,
-    /// Whether it has to [wait](Self::wait_for_release) before its handler is called.
+    /// True if it has to [wait](Self::wait_for_release) before its handler is called.
     pub(crate) is_held: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a server that builds all the same: looked for before its users find it.
+//! Checks for mistakes in a server that builds all the same, before its users find them.
 
 use std::error::Error;
 use std::fmt;
@@ -49,7 +49,7 @@ pub fn check(server: &Server) -> Result<(), Problems> {
     if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
 }
 
-/// What [`check`] found.
+/// The problems that [`check`] found.
 ///
 /// ```
 /// use mrtr_server::{Server, testing};
@@ -63,7 +63,7 @@ pub fn check(server: &Server) -> Result<(), Problems> {
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// One after the other.
+    /// The problems, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Problems {
     }
 }
 
-/// In words: an `unwrap` shows this.
+/// Writes the problems in words: an `unwrap` shows this.
 impl fmt::Debug for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

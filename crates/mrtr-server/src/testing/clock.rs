@@ -28,7 +28,7 @@ impl FixedClock {
         Self(watch::Sender::new(now))
     }
 
-    /// Moves it, and wakes what slept until then.
+    /// Moves it forward, and wakes the tasks that slept until then.
     pub fn advance(&self, duration: Duration) {
         self.0.send_modify(|now| *now = *now + duration);
     }

@@ -39,7 +39,7 @@ use super::Client;
 /// # }
 /// ```
 ///
-/// A call that failed tells its caller a reference, and a test why:
+/// The caller of a call that failed gets a reference, and a test gets the reason:
 ///
 /// ```
 /// # use mrtr_server::testing::Client;
@@ -81,7 +81,7 @@ impl Conversation {
         self.response = self.notifications.pop().expect("a request is answered");
     }
 
-    /// The next retry fills in a form.
+    /// Fills in a form in the next retry.
     #[must_use]
     pub fn accept(self, key: &str, content: impl Serialize) -> Self {
         let content = Json::of(&content).and_then(|content| mrtr_schema::JsonObject::from_raw(content.as_raw()));
@@ -89,32 +89,32 @@ impl Conversation {
         self.answer(key, &result)
     }
 
-    /// The next retry agrees to visit a URL.
+    /// Agrees to visit a URL in the next retry.
     #[must_use]
     pub fn consent(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::new(mrtr_schema::elicitation::ElicitAction::Accept))
     }
 
-    /// The next retry says no.
+    /// Says no in the next retry.
     #[must_use]
     pub fn decline(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::decline())
     }
 
-    /// The next retry says that the person went away.
+    /// Says in the next retry that the person went away.
     #[must_use]
     pub fn cancel(self, key: &str) -> Self {
         self.answer(key, &ElicitResult::cancel())
     }
 
-    /// The next retry brings this answer.
+    /// Brings this answer in the next retry.
     #[must_use]
     pub fn answer<T: Wire>(self, key: &str, answer: &T) -> Self {
         let answer = InputResponse::of(answer, self.client.context.caller.revision).expect("an answer is an object");
         self.answer_raw(key, serde_json::to_value(&answer).expect("an answer is JSON"))
     }
 
-    /// The next retry brings this, whatever it is.
+    /// Brings this value in the next retry, whatever it is.
     #[must_use]
     pub fn answer_raw(mut self, key: &str, answer: Value) -> Self {
         self.answers.insert(key.to_owned(), answer);
@@ -174,7 +174,7 @@ impl Conversation {
         &self.response
     }
 
-    /// What the server said before its last response.
+    /// The notifications that the server sent before its last response.
     pub fn notifications(&self) -> &[Value] {
         &self.notifications
     }
@@ -216,19 +216,19 @@ impl Conversation {
         ErrorObject::from_json(&error, self.client.context.caller.revision.strict()).ok()
     }
 
-    /// The keys of what is asked.
+    /// The keys of the questions.
     pub fn asked(&self) -> Vec<String> {
         let interim = self.interim();
         interim.iter().flat_map(InputRequiredResult::input_requests).map(|(key, _)| key.to_owned()).collect()
     }
 
-    /// What is asked under a key.
+    /// The question under a key.
     pub fn question(&self, key: &str) -> Option<InputRequest> {
         let interim = self.interim()?;
         interim.input_requests().find(|(asked, _)| *asked == key).map(|(_, request)| request.clone())
     }
 
-    /// Where a question sends the user, if it is one by URL.
+    /// The URL that a question sends the user to, if it is one by URL.
     ///
     /// ```
     /// # use mrtr_server::testing::Client;
@@ -252,8 +252,8 @@ impl Conversation {
         request["params"]["url"].as_str().map(str::to_owned)
     }
 
-    /// What [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last reply
-    /// carries a state. A name in a scope is another one, which this does not find.
+    /// The id that [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last
+    /// reply carries a state. A name in a scope is another one, which this does not find.
     pub fn interaction_id(&self, name: &str) -> Option<String> {
         let revision = self.client.context.caller.revision;
         let state = RequestState::new(self.state()?);
@@ -269,12 +269,12 @@ impl Conversation {
         Some(context.interaction_id("", name))
     }
 
-    /// Why the call failed, if the caller was told a reference to it: what the log has under that reference.
+    /// The reason why the call failed, if its caller got a reference: the log has it under that reference.
     pub fn cause(&self) -> Option<String> {
         self.client.server.parts().shared.causes.named_in(&self.response.to_string())
     }
 
-    /// The last reply, and why it is a failure, for a test that wanted another.
+    /// Shows the last reply, and why it is a failure, to a test that wanted another.
     fn seen(&self) -> String {
         match self.cause() {
             Some(cause) => format!("the reply was {}\nbecause {cause}", self.response),

@@ -1,4 +1,4 @@
-//! Which answers count with a state, and what becomes of those that will not do.
+//! Answers: those that count with a state, and the handling of those that will not do.
 
 use mrtr_server::testing::Client;
 use mrtr_server::{Failure, Flow, Server};

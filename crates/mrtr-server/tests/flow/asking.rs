@@ -1,4 +1,4 @@
-//! How a question may be asked: by action, optionally, with a check, pinned, for longer; and of other kinds.
+//! Ways to ask a question: by action, optionally, with a check, pinned, for longer; and questions of other kinds.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -207,7 +207,7 @@ async fn an_application_asks_in_its_own_way() {
 
 struct Counted;
 
-/// How often a question was written out.
+/// The number of times that a question was written out.
 static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Deserialize, JsonSchema)]

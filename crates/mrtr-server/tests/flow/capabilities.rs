@@ -17,7 +17,7 @@ fn declared(capabilities: Value) -> ClientCapabilities {
     serde_json::from_value(capabilities).unwrap()
 }
 
-/// What a client that declared this lacks, or null if it is asked.
+/// Returns what a client that declared this lacks, or null if it is asked.
 async fn lacking<M>(handler: impl IntoHandler<M>, capabilities: Value) -> Value {
     let call = begin(&client(handler).declaring(declared(capabilities))).await;
     if call.interim().is_some() {

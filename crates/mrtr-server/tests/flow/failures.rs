@@ -1,4 +1,4 @@
-//! How handlers fail: for the model, for the caller, or for the log.
+//! Failures of handlers: for the model, for the caller, or for the log.
 
 use mrtr_schema::ErrorCode;
 use mrtr_server::{Failure, Flow, ProtocolError, ToolError};

@@ -211,7 +211,7 @@ async fn a_step_that_was_given_up_and_is_not_named_any_more_holds_nothing_up() {
     assert_eq!(call.expect_text(), "Ada");
 }
 
-/// It is the runner that gives up then: no mistake of the handler's.
+/// The runner gives up then, and the handler makes no mistake.
 #[tokio::test]
 async fn what_goes_with_a_call_that_was_dropped_is_not_held_against_its_handler() {
     let client = client(async |flow: Flow| {

@@ -1,4 +1,4 @@
-//! What a question holds: from its first poll, wherever it is polled, until it is answered or withdrawn.
+//! The hold of a question: from its first poll, wherever it is polled, until it is answered or withdrawn.
 
 use std::collections::HashMap;
 use std::future::{Future, pending, poll_fn, ready};
@@ -285,7 +285,7 @@ async fn a_join_that_began_before_a_question_of_the_body_is_held_by_it() {
     first_round(handler, &["name"], &[]).await;
 }
 
-/// What one member tells another is theirs to answer for.
+/// Members of a join answer for what they tell one another.
 #[tokio::test]
 async fn members_of_one_join_do_not_hold_each_other() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
@@ -333,7 +333,7 @@ async fn a_check_that_lost_a_race_holds_nothing() {
     one_round(handler, "ship", &["found", "ship"]).await;
 }
 
-/// It lost where it was polled first, and is awaited elsewhere: there it holds what is around it.
+/// The question lost where it was polled first, and is awaited elsewhere: there it holds the branch around it.
 #[tokio::test(start_paused = true)]
 async fn a_check_that_outlives_its_race_holds_the_branch_that_awaits_it() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {

@@ -1,4 +1,4 @@
-//! How large a journal grows, how far a flow has come, and the ids that stay the same.
+//! The size of a journal, the progress of a flow, and the ids that stay the same.
 
 use mrtr_schema::CallToolResult;
 use mrtr_schema::roots::ListRootsRequest;
@@ -67,7 +67,7 @@ fn expect_too_much(call: &Conversation, key: &str) {
     assert_eq!(data["key"], key);
 }
 
-/// Every way on from an answer for which something must be carried: each of them is taken with a state and without.
+/// Each way on from an answer that needs room in a state, with a state and without.
 #[tokio::test]
 async fn an_answer_that_is_too_much_is_the_clients_mistake_and_is_named_before_anything_happens() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -104,7 +104,7 @@ async fn an_answer_that_is_too_much_is_the_clients_mistake_and_is_named_before_a
     assert_eq!(happened.all(), Vec::<String>::new());
 }
 
-/// One that a state would just hold with nothing after it is refused when it comes, and not a round later.
+/// The server refuses an answer that only just fits a state when it comes, and not a round later.
 #[tokio::test]
 async fn an_answer_that_leaves_no_room_for_the_rest_is_refused_at_once() {
     let client = small(async |flow: Flow| {
@@ -172,7 +172,7 @@ async fn what_takes_most_room_beside_what_is_carried_by_hand_is_named() {
     }
 }
 
-/// A task has room of its own. On the way there, what came without a state needs one.
+/// A task has room of its own. On the way there, answers that came without a state need one.
 #[tokio::test]
 async fn what_is_too_much_for_a_state_may_go_on_as_a_task() {
     let client = small(async |flow: Flow| {
@@ -341,7 +341,7 @@ async fn a_question_is_told_apart_wherever_the_slash_is() {
     assert_eq!(same.len(), 2, "names without a slash are what they were: {asked:?}");
 }
 
-/// What an older version recorded under a name with a slash is not done again.
+/// A step that an older version recorded under a name with a slash is not done again.
 #[tokio::test]
 async fn a_step_that_an_older_version_recorded_is_found_wherever_the_slash_is() {
     use mrtr_flow::{Journal, Outcome, RunContext, run};

@@ -1,4 +1,4 @@
-//! Questions by hand, for those who keep their own account.
+//! Questions by hand, for handlers that keep their own account.
 
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::roots::ListRootsRequest;
@@ -23,7 +23,7 @@ fn is_declined(answer: &InputResponse) -> bool {
         .is_ok_and(|result| result == ElicitResult::decline())
 }
 
-/// Counts the rounds in what is carried, and is done when the answer is a refusal.
+/// Counts the rounds in the state that the client carries, and is done when the answer is a refusal.
 async fn counting(flow: Flow) -> Result<Output, Failure> {
     let round = flow.carried::<u32>().unwrap_or(0) + 1;
     match flow.given("go_on") {

@@ -1,4 +1,4 @@
-//! Mistakes of whoever wrote the handler: named in the log, unknown to the caller, and impossible to swallow.
+//! Mistakes of the handler's author: named in the log, unknown to the caller, and impossible to swallow.
 
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;

@@ -145,7 +145,7 @@ async fn a_handler_that_panics_when_it_is_dropped_is_answered() {
     expect_internal(&call(step).await, &log, "step `work` panicked: in a drop");
 }
 
-/// What it carries panics when it is dropped.
+/// A panic carries a payload that panics when it is dropped.
 #[tokio::test]
 async fn a_panic_whose_payload_panics_is_answered() {
     let log = Log::start();

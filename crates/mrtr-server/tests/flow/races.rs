@@ -1,4 +1,4 @@
-//! Races: who won is recorded, and what lost is asked or done no more.
+//! Races: the winner is recorded, and the losers are asked or done no more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ async fn two_races_of_the_same_members_are_an_error_that_says_so() {
     expect_internal(&call(handler).await, &log, "two races are between the same members, `branch|branch`");
 }
 
-/// By the names of their members, of whatever kind those are.
+/// Their members' names tell races apart, of whatever kind the members are.
 #[tokio::test]
 async fn races_of_other_members_are_told_apart() {
     async fn handler(flow: Flow, kind: u8) -> Result<String, Failure> {

@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 
 use crate::support::{Age, Effects, Log, Name, begin, call, expect_internal, tool};
 
-/// What a flow has by default for all that it goes on with, as GUIDE says.
+/// The room that a flow has by default for all that it goes on with, as GUIDE says.
 const ROOM: usize = 43 << 10;
 
 async fn answered(call: Conversation, letters: usize) -> Conversation {
@@ -72,8 +72,8 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
     }
 }
 
-/// The most that a step, or a yield point, leaves in a journal still leaves room for what the client has to say, once and
-/// again: it would have to be blamed for a word after an effect.
+/// The most that a step, or a yield point, leaves in a journal still leaves room for the client's words, once and
+/// again. Otherwise the client would be to blame for a word after an effect.
 #[tokio::test]
 async fn whatever_a_handler_recorded_an_answer_of_four_kibibytes_goes_on() {
     for kept in [ROOM - 100, ROOM - 4200, 30_000] {
@@ -132,7 +132,7 @@ async fn a_second_step_without_room_is_the_handlers_mistake_and_does_not_begin()
     assert_eq!(happened.count(), 0);
 }
 
-/// What came before an effect does not count against an answer that comes after it, however much it was.
+/// Nothing that came before an effect counts against an answer that comes after it, however much it was.
 #[tokio::test]
 async fn a_short_answer_goes_on_also_where_a_long_one_came_before_the_step() {
     let asked = call(async |flow: Flow| {
@@ -148,7 +148,7 @@ async fn a_short_answer_goes_on_also_where_a_long_one_came_before_the_step() {
     assert_eq!(asked.accept("other", json!({ "name": "Bob" })).send().await.expect_text(), "Bob");
 }
 
-/// Before anything happens, with the number that GUIDE has.
+/// The refusal comes before any effect, with the number that GUIDE has.
 #[tokio::test]
 async fn an_answer_that_leaves_no_room_for_a_step_is_refused_before_it_begins() {
     let effects = Effects::default();
@@ -170,7 +170,7 @@ async fn an_answer_that_leaves_no_room_for_a_step_is_refused_before_it_begins() 
     assert_eq!(answered(asked, ROOM - 200).await.expect_text(), "next");
 }
 
-/// A yield point is no effect: what it keeps is looked at when it goes out.
+/// A yield point is no effect: its room is checked when the state goes out.
 #[tokio::test]
 async fn a_yield_point_after_a_large_answer_needs_room_only_where_it_sheds() {
     let handler = async |flow: Flow| {

@@ -47,7 +47,7 @@ fn on_one_thread<T: Send + 'static>(what: &str, test: impl Future<Output = T> + 
     ended.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|_| panic!("{what}: nothing else runs beside it"))
 }
 
-/// What the run says when its time is over, which a timer tells; others have had turns beside it by then.
+/// Returns what the run says when its time is over. A timer ends it, and other tasks have had turns beside it by then.
 fn overdue(what: &'static str, handler: Endless, context: impl FnOnce() -> RunContext + Send + 'static) -> String {
     on_one_thread(what, async move {
         let turns = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! When a reply carries a state: always, or when there is something to carry.
+//! The state in replies: always, or when there is something to carry.
 
 use std::collections::HashMap;
 

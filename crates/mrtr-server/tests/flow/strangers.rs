@@ -1,4 +1,4 @@
-//! A flow in the wrong hands: a spawned task, another thread, what is left when the run has ended.
+//! A flow in the wrong hands: a spawned task, another thread, and the rest of a run that has ended.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::support::{Effects, Log, Name, call, expect_internal};
 
-/// So long a reply may take that must come.
+/// The time that a reply may take that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]

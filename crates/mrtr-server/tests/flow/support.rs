@@ -1,4 +1,4 @@
-//! What these tests share: a server of one tool, what its steps did, and the log.
+//! Helpers of these tests: a server of one tool, a list of what its steps did, and the log.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ pub(crate) async fn begin(client: &Client) -> Conversation {
     client.call_tool("tool", json!({})).await
 }
 
-/// What happened outside the flow, in order. Clones are the same.
+/// The effects outside the flow, in order. Clones are the same.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Effects(Arc<Mutex<Vec<String>>>);
 

@@ -1,4 +1,5 @@
-//! Steps that were begun and are kept while the flow asks: named at once where nothing polls them, and nowhere else.
+//! Steps that a handler began and keeps while the flow asks: the log names them at once if nothing polls them, and only
+//! then.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -142,7 +143,7 @@ async fn steps_in_a_set_of_futures_are_no_mistake() {
     assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "Ada 20");
 }
 
-/// What spends tokio's budget is woken again and again without getting on.
+/// A step that spends tokio's budget is woken again and again without getting on.
 #[tokio::test]
 async fn a_step_that_waits_for_tokios_budget_is_no_mistake() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
@@ -168,7 +169,7 @@ async fn a_step_that_waits_for_tokios_budget_is_no_mistake() {
     assert_eq!(effects.all(), ["done"]);
 }
 
-/// Gives way once, and wakes whoever polls it by reference.
+/// Gives way once, and wakes the task that polls it by reference.
 async fn give_way() {
     let mut was_polled = false;
     poll_fn(|cx| {
@@ -269,7 +270,7 @@ async fn the_time_for_which_a_step_may_be_kept_begins_anew_with_each_question() 
     assert_eq!(effects.all(), ["begun", "done"]);
 }
 
-/// What another step still takes is time in which the handler could get back to it.
+/// The time that another step still takes is time in which the handler could get back to this one.
 #[tokio::test(start_paused = true)]
 async fn a_step_that_was_given_up_does_nothing_more_when_it_is_polled_after_all() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {

@@ -1,4 +1,4 @@
-//! Flows that are not the same in every run: what the log says of them, and what a strict tool refuses.
+//! Flows that differ from run to run: the warnings in the log, and the refusals of a strict tool.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::support::{Age, Log, Name, begin, call, client_of, tool};
 
-/// So long a reply may take that must come.
+/// The time that a reply may take that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A loop over files in an order that is another in every run, whose questions are named by number.
@@ -197,7 +197,7 @@ async fn what_a_client_makes_up_is_counted_in_the_log_and_not_quoted() {
     assert!(log.text().contains("answers=100"), "{}", log.text());
 }
 
-/// To which wording an answer was given, only a state says.
+/// Only a state says to which wording an answer was given.
 #[tokio::test]
 async fn for_a_strict_tool_an_answer_without_a_state_never_counts() {
     async fn asks(flow: Flow) -> Result<String, Failure> {

@@ -13,10 +13,10 @@ use crate::world::World;
 /// One request of the client's.
 #[derive(Debug, Clone)]
 pub(crate) struct Move {
-    /// What becomes of each question, again and again.
+    /// The kinds of answers to the questions, in turn, and from the first one again.
     answers: Vec<Answer>,
     state: State,
-    /// Whether answers to questions that were not asked come along.
+    /// True if answers to questions that were not asked come along.
     extra: bool,
     reversed: bool,
     other_arguments: bool,
@@ -68,7 +68,7 @@ struct Interim {
     run: usize,
     state: Option<String>,
     questions: Vec<(String, String)>,
-    /// Whether the call had the other arguments.
+    /// True if the call had the other arguments.
     other_arguments: bool,
 }
 

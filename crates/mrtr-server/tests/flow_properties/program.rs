@@ -54,7 +54,7 @@ pub(crate) enum Op {
     TimeOut(Limit),
     /// A form that is worded differently in every other run.
     Unstable,
-    /// What no handler may do.
+    /// An act that no handler may do.
     Misuse(Misuse),
     Scope(Vec<Op>),
 }
@@ -80,9 +80,9 @@ pub(crate) struct Ask {
     pub(crate) kind: Kind,
     pub(crate) mode: Mode,
     pub(crate) pinned: bool,
-    /// Whether the handler goes on after a refusal.
+    /// True if the handler goes on after a refusal.
     pub(crate) swallowed: bool,
-    /// Whether its check takes time, if it has one.
+    /// True if its check takes time, if it has one.
     pub(crate) slow: bool,
 }
 
@@ -192,7 +192,7 @@ pub(crate) async fn run(flow: Flow) -> Result<String, Failure> {
     Ok("done".into())
 }
 
-/// Where in the program something stands.
+/// A place in the program.
 #[derive(Clone, Default)]
 pub(crate) struct Place {
     /// Scopes, as they stand before names.

@@ -67,7 +67,7 @@ fn no_step_ran_twice(line: &[&Run]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever took effect in a run came after no question that the run ended with, and after none that was never asked.
+/// No effect of a run came after a question that the run ended with, or after one that was never asked.
 fn no_question_was_stepped_past(line: &[&Run]) -> Result<(), TestCaseError> {
     let run = line.last().unwrap();
     for event in &run.events {
@@ -114,7 +114,7 @@ fn answers_were_asked_for(line: &[&Run]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What a run saw of a race or a timeout, every later run of its line sees too.
+/// Checks that every later run of a line sees the same end of a race or a timeout as the run before.
 fn races_end_the_same_way(line: &[&Run]) -> Result<(), TestCaseError> {
     let mut ended = HashMap::new();
     for event in line.iter().flat_map(|run| &run.events) {

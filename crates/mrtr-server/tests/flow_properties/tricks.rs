@@ -1,4 +1,4 @@
-//! Ways in which a handler may try to get past a question, and what must not come of them.
+//! Tricks by which a handler may try to get past a question, none of which may work.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -254,7 +254,7 @@ async fn panics_beside() {
     panic!("{ON_PURPOSE}");
 }
 
-/// What panics that belong to a program say.
+/// The message of panics that belong to a program.
 pub(crate) const ON_PURPOSE: &str = "on purpose";
 
 /// Does what no handler may do. It never returns.

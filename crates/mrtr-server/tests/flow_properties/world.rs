@@ -1,4 +1,4 @@
-//! What happened: every run, in order, with what it did, read and asked, and from which state it went on.
+//! A record of every run, in order: what it did, read and asked, and from which state it went on.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -27,15 +27,15 @@ pub(crate) struct Run {
     pub(crate) parent: Option<usize>,
     /// The answers that came with the request: key and value.
     pub(crate) brought: Vec<(String, String)>,
-    /// What the request answered in any way, also by declining.
+    /// The keys that the request answered in any way, also by declining.
     pub(crate) answered: Vec<String>,
     pub(crate) flow: Option<String>,
     pub(crate) events: Vec<Event>,
-    /// What the reply asked.
+    /// The keys that the reply asked.
     pub(crate) asked: Vec<String>,
     /// In which words.
     pub(crate) wordings: Vec<(String, String)>,
-    /// Whether the handler did what none may do, or may have done it.
+    /// True if the handler did what none may do; the next one, if it may have done it.
     pub(crate) misused: bool,
     pub(crate) may_be_misused: bool,
 }
@@ -89,7 +89,7 @@ impl World {
         run.wordings = wordings;
     }
 
-    /// Whether the number of the run is even or odd.
+    /// Returns 0 if the number of the run is even, and 1 if it is odd.
     pub(crate) fn parity(&self) -> usize {
         self.inner().runs.len() % 2
     }
@@ -111,7 +111,7 @@ impl World {
         self.inner().runs.last_mut().unwrap().may_be_misused = true;
     }
 
-    /// Whether a run that failed, or did not, is as the handler was.
+    /// Returns true if the last run, which failed or did not, ended as its handler deserved.
     pub(crate) fn is_fair(&self, failed: bool) -> bool {
         let inner = self.inner();
         let run = inner.runs.last().unwrap();

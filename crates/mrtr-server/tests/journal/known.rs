@@ -9,7 +9,7 @@ struct Known {
     bytes: String,
     answered: Vec<String>,
     steps: Vec<String>,
-    /// What is left when entries have taken the place of others; the bytes themselves if none has.
+    /// The bytes that are left when entries have taken the place of others; the bytes themselves if none has.
     folded: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a sink is told rebuilds the journal, wherever the run is cut off.
+//! A sink's entries rebuild the journal, wherever the run is cut off.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// So long a run may take that must end.
+/// The time that a run may take that must end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Keeps entries in order, and fails or hangs where a test wants it to.
@@ -256,7 +256,7 @@ async fn a_run_that_waits_for_nothing_of_its_own_is_stopped_too() {
     assert!(matches!(report.outcome, Outcome::Stopped(StopReason::Shutdown)), "{report:?}");
 }
 
-/// What such a sink is told of a run of this handler, and how that ended.
+/// Runs this handler with a sink that keeps what it is told, and returns how the run ended.
 async fn told<T>(
     handler: impl AsyncFnOnce(Flow) -> Result<T, Failure>,
     journal: Journal,
@@ -286,7 +286,7 @@ async fn a_visit_is_looked_for_again_after_pauses_that_double_up_to_a_minute() {
         assert_eq!((count, paused), (looks, Duration::from_secs(pause)));
         journal = report.journal;
     }
-    // A sink that was told of it all knows as much.
+    // A sink that was told of everything knows as much.
     let mut journal = kept.journal(usize::MAX);
     journal.replay(&answered.to_bytes()).unwrap();
     let report = told(handler, journal, &kept).await;

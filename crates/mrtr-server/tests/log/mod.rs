@@ -1,4 +1,4 @@
-//! What is logged while a test runs.
+//! A log of what is written while a test runs.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, Once};
@@ -7,23 +7,23 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::{DefaultGuard, Interest};
 use tracing::{Event, Id, Metadata, Subscriber, span};
 
-/// What is logged on this thread while it lives.
+/// The log of this thread while it lives.
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
     _guard: DefaultGuard,
 }
 
 impl Log {
-    /// What this crate and tasks say.
+    /// Begins a log of what this crate and tasks write.
     #[allow(dead_code, reason = "some tests look at other crates")]
     pub(crate) fn start() -> Self {
         Self::of(&["mrtr_flow", "mrtr_server", "mrtr_tasks"])
     }
 
-    /// What these crates say.
+    /// Begins a log of what these crates write.
     pub(crate) fn of(crates: &'static [&'static str]) -> Self {
-        // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
-        // stays, and never says no for good, keeps a test without a log from deciding that for one with it.
+        // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber
+        // that stays, and never says no for good, keeps a test without a log from deciding that for one with it.
         static ALWAYS: Once = Once::new();
         ALWAYS.call_once(|| tracing::subscriber::set_global_default(Undecided).unwrap_or_default());
         let lines = Arc::default();

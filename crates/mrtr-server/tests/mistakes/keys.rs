@@ -4,7 +4,7 @@ use std::process::Command;
 
 use mrtr_server::Sealer;
 
-/// As `main` shows an error that it returns, and as a log does: both are the same words.
+/// Returns the words of an error, which are the same in a log and where `main` returns it.
 #[track_caller]
 fn words(sealer: Result<Sealer, mrtr_state::KeyError>) -> String {
     let error = sealer.expect_err("there is no key");

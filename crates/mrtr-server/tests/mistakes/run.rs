@@ -29,9 +29,9 @@ async fn call(builder: Builder, arguments: Value) -> Conversation {
     Client::new(&builder.build().unwrap()).call_tool("tool", arguments).await
 }
 
-/// The author finds these words in the log, under the tool's name and the reference that the caller got; in the panic of
-/// a test that expected more; as the cause in that test; and in the reply, if the server explains its failures. Otherwise
-/// the caller gets the reference alone.
+/// The author finds these words in the log, under the tool's name and the reference that the caller got; in the panic
+/// of a test that expected more; as the cause in that test; and in the reply, if the server explains its failures.
+/// Otherwise the caller gets the reference alone.
 async fn expect_told(tool: impl Fn() -> Tool, words: &[&str]) {
     let log = Log::start();
     let failed = call(builder(tool()), json!({})).await;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What is kept, over restarts: rows by id. Clones are the same.
+/// The table that outlives restarts: rows by id. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Kept(Arc<Mutex<HashMap<String, Row>>>, watch::Sender<()>);
 
@@ -38,7 +38,7 @@ struct Row {
     revision: String,
     flow: [u8; 16],
     times: [u64; 2],
-    /// Which run has it; an earlier one writes nothing any more.
+    /// The number of the run that has it; an earlier run writes nothing any more.
     fence: u64,
     /// Entries as they came, one after the other.
     journal: Vec<u8>,
@@ -55,7 +55,7 @@ struct Row {
 #[derive(Clone)]
 struct Asked {
     name: String,
-    /// What it is called on the wire.
+    /// Its key on the wire.
     key: String,
     wording: mrtr_flow::Asked,
     optional: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Keeper {
     kept: Kept,
     host: Arc<OnceLock<Host>>,
     runs: Arc<Mutex<HashMap<String, Vec<JoinHandle<()>>>>>,
-    /// How to stop the run that has a flow.
+    /// The signals that stop the runs, by flow.
     signals: Arc<Mutex<HashMap<String, StopSignal>>>,
 }
 
@@ -179,7 +179,8 @@ impl Keeper {
                         row.ask(question);
                     }
                 }
-                // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as well.
+                // A flow that is woken looks again at questions that are settled elsewhere; a real runner has a clock
+                // as well.
                 Outcome::Yielded { pause, .. } => return pause.is_zero(),
                 Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and was not cancelled"),
             }
@@ -211,12 +212,12 @@ impl Keeper {
         self.start(id);
     }
 
-    /// Something outside has happened that the flow may wait for.
+    /// Tells the flow that something outside has happened that it may wait for.
     pub(crate) fn wake(&self, id: &str) {
         self.start(id);
     }
 
-    /// Ends it, unless it has ended: what was begun may still be recorded, and nothing else begins.
+    /// Ends it, unless it has ended: a step that has begun may still be recorded, and no other begins.
     pub(crate) fn cancel(&self, id: &str) {
         self.change(id, |row| row.cancelled = row.done.is_none());
         if let Some(signal) = self.signals.lock().unwrap().get(id) {
@@ -230,14 +231,14 @@ impl Keeper {
         journal.steps().map(str::to_owned).collect()
     }
 
-    /// The process dies: its runs are dropped where they are.
+    /// Crashes the process: its runs are dropped where they are.
     pub(crate) fn crash(&self, id: &str) {
         for run in self.runs.lock().unwrap().remove(id).into_iter().flatten() {
             run.abort();
         }
     }
 
-    /// Takes a flow over from whoever ran it.
+    /// Takes a flow over from the runner that had it.
     pub(crate) fn recover(&self, id: &str) {
         self.change(id, |row| {
             row.take_answers();
@@ -295,7 +296,7 @@ impl Row {
         self.asked.push(Asked { name, key, wording, optional });
     }
 
-    /// Puts answers to what was asked into the journal; says whether there were any.
+    /// Puts the answers to open questions into the journal, and says whether there were any.
     fn take_answers(&mut self) -> bool {
         let mut journal = Journal::from_bytes(self.journal.clone()).unwrap();
         let mut any = false;

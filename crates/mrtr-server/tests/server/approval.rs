@@ -1,4 +1,4 @@
-//! NS-5: a tool waits for somebody else's decision, and whoever called it can see who decides, and until when.
+//! NS-5: a tool waits for another person's decision, and its caller can see who decides, and until when.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ impl NamespacedInput for Approval {
     type Response = Decision;
 }
 
-/// Where approvers decide: somewhere else altogether.
+/// A desk at which approvers decide: somewhere else altogether.
 #[derive(Clone, Default)]
 struct Desk(Arc<Mutex<HashMap<String, Decision>>>);
 
@@ -87,7 +87,7 @@ fn server(desk: &Desk, clock: &FixedClock) -> Server {
         .unwrap()
 }
 
-/// What the client can show while it waits.
+/// The parameters that the client can show while it waits.
 fn pending(call: &Conversation) -> Value {
     match call.question("sign_off") {
         Some(InputRequest::Namespaced(request)) => request.params.unwrap().to().unwrap(),
@@ -125,7 +125,7 @@ async fn ns_5_a_refusal_is_a_decision_too() {
     assert_eq!(waiting.send().await.expect_text(), "Not deployed: Grace said no");
 }
 
-/// Where a client that does not know approvals is sent.
+/// The message and the page for a client that does not know approvals.
 fn page(call: &Conversation) -> (String, String) {
     match call.question("sign_off") {
         Some(InputRequest::Elicit(request)) => match request.params {

@@ -1,4 +1,4 @@
-//! Cancellation: whoever drops the reply cancels the round, and nothing goes on behind it.
+//! Cancellation: a transport that drops the reply cancels the round, and nothing goes on behind it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +130,7 @@ async fn a_guarded_round_finishes_its_step_and_stops_at_the_next_call() {
     begun.notified().await;
     drop(handling);
     go_on.notify_one();
-    // The first step is not repeated, and the second is done by whoever comes again.
+    // The first step is not repeated, and the next request does the second.
     assert_eq!(asked.send().await.expect_text(), "1 and 2");
     assert_eq!(begun.notified().now_or_never(), None);
     stepped.notified().await;

@@ -80,7 +80,7 @@ struct Account {
     mail: Option<String>,
 }
 
-/// What serde would take, and the form does not: only the check against the form can tell.
+/// Only the check against the form can tell: serde would take this content, and the form does not.
 #[tokio::test]
 async fn el_5_content_that_the_type_would_take_and_the_form_does_not_is_asked_for_again() {
     let server = serve(async |flow: Flow| {
@@ -118,7 +118,7 @@ async fn el_5_declining_and_cancelling_are_told_apart() {
     assert_eq!(begin().await.cancel("who").send().await.expect_text(), "cancelled");
 }
 
-/// Which question a person refused, and how.
+/// Returns the error's code, its data and its message. They tell the question that a person refused, and how.
 fn refused(call: &Conversation) -> (i64, Value, String) {
     let error = call.expect_error();
     (error.code.as_i64(), error.data.unwrap().to().unwrap(), error.message)

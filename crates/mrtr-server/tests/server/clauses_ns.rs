@@ -60,7 +60,7 @@ async fn ns_1_an_answer_that_is_not_of_the_owners_type_is_asked_for_again() {
     asked.expect_asked(&["seat"]);
 }
 
-/// What serde would take and the owner's schema does not.
+/// Serde would take this answer, and the owner's schema does not.
 #[tokio::test]
 async fn ns_1_an_answer_that_the_owners_schema_refuses_is_asked_for_again_with_the_reason() {
     let refused = [

@@ -345,7 +345,7 @@ async fn sv_11_unexpected_keys_are_ignored() {
     }
 }
 
-/// What would count if it did not have to be asked for.
+/// This answer would count if it did not have to be asked for.
 #[tokio::test]
 async fn sv_11_an_answer_to_what_the_state_does_not_ask_counts_for_nothing() {
     let server = serve(async |flow: Flow| three_names(&flow).await);

@@ -1,4 +1,4 @@
-//! Completion: values for what somebody is typing, by flows.
+//! Completion: flows that give values for an argument while the user types it.
 
 use mrtr_schema::Revision;
 use mrtr_schema::completion::CompleteResult;

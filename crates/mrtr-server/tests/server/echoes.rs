@@ -1,4 +1,4 @@
-//! What a stranger sent comes back in errors and goes into the log cut short, wherever it stood.
+//! Echoes: a stranger's words come back in errors and go into the log cut short, wherever they stood.
 
 use mrtr_schema::Revision;
 use mrtr_schema::tools::InputSchema;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::logs::logged;
 use crate::support::{Name, builder, greet};
 
-/// No error is longer than this, nor a line of the log, however long what was sent is.
+/// The greatest length of an error, and of a line of the log, however long the client's text is.
 const LONGEST: usize = 4096;
 
 #[derive(Deserialize, JsonSchema)]
@@ -112,7 +112,7 @@ fn message(revision: Revision, (method, params): &(&str, Value)) -> Value {
     message
 }
 
-/// What takes the place of something.
+/// A thing that takes the place of another.
 #[derive(Debug, Clone)]
 enum Spoilt {
     Text(String),
@@ -147,7 +147,7 @@ impl Spoilt {
     }
 }
 
-/// Puts something else in the place of one value of a message, or of one key; what a reply is told by stays.
+/// Puts something else in the place of one value of a message, or of one key. Its `id` and `jsonrpc` stay.
 fn spoil(message: &mut Value, place: Index, spoilt: &Spoilt) {
     let mut nowhere = usize::MAX;
     let count = places(message, &mut nowhere, spoilt);

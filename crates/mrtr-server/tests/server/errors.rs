@@ -1,4 +1,4 @@
-//! The table of errors in the order in which they are checked, and which of two wins.
+//! The table of errors in the order of the checks, and the winner of two.
 
 use std::collections::BTreeMap;
 
@@ -409,7 +409,7 @@ enum State {
     Closed(u32, u32),
 }
 
-/// A schema by hand may let through what the type does not take.
+/// A schema by hand may let arguments through that the type does not take.
 #[tokio::test]
 async fn what_the_type_wants_and_its_schema_does_not_say_is_told_in_words_of_json_too() {
     let handler = async |_: Flow, _: Drawn| Ok::<_, Failure>("drawn");

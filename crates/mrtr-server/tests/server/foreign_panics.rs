@@ -1,5 +1,5 @@
-//! Code that is not the server's and panics, place by place: each ends as one internal error, and the next request is
-//! answered as if nothing had been.
+//! Panics of code that is not the server's, place by place: each ends as one internal error, and the server answers the
+//! next request as if nothing had happened.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use mrtr_server::extend::{
 use mrtr_server::{Context, Failure, Flow, ProtocolError, Server, TaskPolicy, Tool};
 use serde_json::{Value, json};
 
-/// Where an extension panics.
+/// The place at which an extension panics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Nowhere,
@@ -346,7 +346,7 @@ fn a_sink_that_panics_ends_the_run_as_one_that_fails() {
     }
 }
 
-/// What a handler goes on without must not have failed unnoticed.
+/// A handler goes on without the step, which must not have failed unnoticed.
 #[test]
 fn a_step_that_panics_when_it_is_dropped_does_not_let_the_call_succeed() {
     async fn waits() -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! What the log tells of a round: its facts, and never what anybody said.
+//! The log of a round: its facts, and never what a person or a client said.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, Once};
@@ -78,7 +78,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-/// What the log has after `talk` was run.
+/// Returns what the log has after `talk` was run.
 pub(crate) fn logged(talk: impl Future<Output = ()>) -> String {
     // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
     // stays, and never says no for good, keeps a test without a log from deciding that for this one.
@@ -143,7 +143,7 @@ fn a_round_is_a_span_with_its_facts() {
     assert_eq!(flows.len(), 1, "{log}");
 }
 
-/// What the log says was answered, round by round.
+/// Returns the keys that were answered, as the log has them, round by round.
 fn answered(log: &str) -> Vec<&str> {
     log.lines().filter_map(|line| line.split_once("answered=")).map(|(_, keys)| keys.trim()).collect()
 }

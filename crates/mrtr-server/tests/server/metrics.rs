@@ -1,4 +1,4 @@
-//! What is counted, under names and labels that nobody outside can make up.
+//! The counters, under names and labels that no client can make up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::support::{builder, client, client_declaring, greet, name};
 
-/// What was counted while `talk` was run.
+/// Returns the counters after `talk` was run.
 fn counted(talk: impl Future<Output = ()>) -> BTreeMap<String, u64> {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();

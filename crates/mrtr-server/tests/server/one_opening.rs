@@ -19,7 +19,7 @@ use crate::support::{client, name, three_names};
 struct Counting(Arc<AtomicUsize>);
 
 impl Counting {
-    /// How much was opened since this was asked before.
+    /// The number of states opened since the last time this was called.
     fn opened(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }

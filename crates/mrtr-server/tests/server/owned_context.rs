@@ -1,4 +1,4 @@
-//! Who sent a request, and on whose behalf, where its work outlives the request: in a stream, and in a single-use round.
+//! The caller and the tenant of a request, where its work outlives the request: in a stream, and in a single-use round.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn whoami(flow: Flow) -> Result<String, Failure> {
     Ok(format!("{name} is {}", caller.unwrap_or_else(|| "nobody".to_owned())))
 }
 
-/// What middleware saw of each request.
+/// The callers and tenants that middleware saw, request by request.
 #[derive(Debug, Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 

@@ -70,7 +70,7 @@ const NOTIFICATIONS: [(&str, &str); 7] = [
     ("notifications/subscriptions/acknowledged", "SubscriptionsAcknowledgedNotification"),
 ];
 
-/// HT-7: every result says whose it is, and errors do not; older revisions have no such member.
+/// HT-7: every result names its server, and errors do not; older revisions have no such member.
 fn check_signature(revision: Revision, message: &Value) {
     let signature = message.pointer("/result/_meta/io.modelcontextprotocol~1serverInfo");
     let is_signed = message.get("result").is_some() && revision.has(Feature::RequestMetadata);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::support::{Name, builder, client, name};
 
-/// Sheds as long as it is told to.
+/// Sheds for as long as the test wants it to.
 #[derive(Debug, Clone, Default)]
 struct Switch(Arc<AtomicBool>);
 

@@ -1,4 +1,4 @@
-//! How long a state is: it goes along with every reply and every retry.
+//! The length of a state: it goes along with every reply and every retry.
 
 use std::time::Duration;
 

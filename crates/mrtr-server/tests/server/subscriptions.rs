@@ -48,7 +48,7 @@ fn change_everything(server: &Server) {
     }
 }
 
-/// What was heard: methods, with the URI where there is one.
+/// Returns what was heard: methods, with the URI where there is one.
 fn heard(listening: &mut Listening) -> Vec<String> {
     let told = listening.heard();
     for message in &told {

@@ -1,4 +1,4 @@
-//! What these tests share: clients whose replies are checked, servers that share a key, and handlers that ask.
+//! Helpers of these tests: clients whose replies are checked, servers that share a key, and handlers that ask.
 
 use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, Revision, Wire};

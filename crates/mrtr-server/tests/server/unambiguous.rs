@@ -1,5 +1,5 @@
-//! What two readers could read differently is refused, wherever it stands: a key that stands twice in its object, and
-//! half a surrogate pair.
+//! JSON that two readers could read differently is refused, wherever it stands: a key that stands twice in its object,
+//! and half a surrogate pair.
 
 mod written;
 
@@ -214,8 +214,8 @@ fn any_request() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// One object, at any depth, means two things or none: the message is refused, and as what it is. Where the object is
-    /// the message or its `params`, or stands outside `params`, it is no message (-32600); within a parameter, that
+    /// One object, at any depth, means two things or none: the message is refused, and as what it is. Where the object
+    /// is the message or its `params`, or stands outside `params`, it is no message (-32600); within a parameter, that
     /// parameter is wrong (-32602).
     #[test]
     fn what_is_ambiguous_anywhere_is_refused(

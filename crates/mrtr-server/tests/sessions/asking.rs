@@ -1,4 +1,4 @@
-//! Questions in a session: what becomes of each answer, and what a client must have declared.
+//! Questions in a session: the effect of each answer, and the capabilities that a client must have declared.
 
 use std::time::Duration;
 

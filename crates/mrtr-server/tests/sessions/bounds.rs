@@ -1,4 +1,4 @@
-//! What sessions may take, and what strangers get: nothing.
+//! Bounds of sessions, and of strangers, who get nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -13,7 +13,7 @@ pub(crate) struct Legacy {
     pub(crate) server: Server,
     pub(crate) caller: Option<Caller>,
     pub(crate) session: String,
-    /// What the server answered to `initialize`.
+    /// The server's answer to `initialize`.
     pub(crate) opened: Value,
     ids: AtomicI64,
 }
@@ -182,7 +182,7 @@ impl OpenCall {
         message
     }
 
-    /// Whether it came as one message.
+    /// Returns true if it came as one message.
     pub(crate) fn is_single(&self) -> bool {
         self.single.is_some()
     }
@@ -224,14 +224,14 @@ pub(crate) async fn within<F: Future>(what: &str, waiting: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("this never came: {what}"))
 }
 
-/// Lets everything else run until it waits for something: there is one thread, and each turn is given to all.
+/// Lets every other task run until it waits for something: there is one thread, and each turn goes to all tasks.
 pub(crate) async fn settle() {
     for _ in 0..200 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Waits until something is so, or fails.
+/// Waits until a condition holds, or fails.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {

@@ -1,4 +1,4 @@
-//! Which era a message is of, and which version a session gets.
+//! The era that a message is of, and the version that a session gets.
 
 use mrtr_server::testing::FixedClock;
 use mrtr_server::transport::{HeaderClaim, Headers, LegacyReply};

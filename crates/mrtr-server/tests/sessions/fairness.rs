@@ -97,7 +97,7 @@ impl World {
         self.forget_what_made_way().await;
     }
 
-    /// A caller below its share was refused: then there is no place, and none is admitted that is above its share.
+    /// Checks a refusal of a caller below its share: there is no place then, and no caller above its share is admitted.
     async fn refused_fairly(&self, refused: usize) {
         let all: usize = (0..CALLERS).map(|caller| self.used(caller)).sum();
         assert_eq!(all, PLACES, "there is a place, and {refused} was refused");

@@ -1,4 +1,4 @@
-//! What a session hears outside its calls.
+//! Messages that a session hears outside its calls.
 
 use futures_util::StreamExt;
 use mrtr_server::testing::FixedClock;

@@ -1,5 +1,5 @@
-//! Any order of answers, errors, cancellations, lost connections and resumptions, over several calls: each effect happens
-//! once, and every call ends exactly once.
+//! Any order of answers, errors, cancellations, lost connections and resumptions, over several calls: each effect
+//! happens once, and every call ends exactly once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::client::{Legacy, OpenCall, settle, until};
 use crate::tools::Name;
 
-/// What was done, and how often.
+/// The effects, and the number of times that each was done.
 #[derive(Clone, Default)]
 struct Effects(Arc<Mutex<HashMap<String, usize>>>);
 

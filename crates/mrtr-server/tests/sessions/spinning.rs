@@ -57,7 +57,7 @@ fn abandoned_calls_that_report_for_ever_leave_others_their_turns_and_end_by_thei
     });
 }
 
-/// How many questions wait: more than a task of the runtime may take in one turn.
+/// The number of questions that wait: more than a task of the runtime may take in one turn.
 const MANY: usize = 300;
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_reader_that_finds_many_events_leaves_others_their_turns() {
     }
     call.disconnect();
 
-    // All of them are there again for who resumes the stream at its beginning.
+    // All of them are there again for a client that resumes the stream at its beginning.
     let mut events = client.listen(beginning.as_deref()).unwrap();
     // A turn of its own, in which nothing was done before.
     tokio::task::yield_now().await;

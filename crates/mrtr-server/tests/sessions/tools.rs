@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-/// What happened outside. Clones are the same.
+/// The effects outside. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Outside(Arc<Inner>);
 

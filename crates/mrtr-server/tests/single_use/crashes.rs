@@ -8,7 +8,7 @@ use tokio::task::yield_now;
 
 use crate::shop::{Manner, Shop, again, request, stars, state, text};
 
-/// Sends, and drops the connection when the wire's place is reached. Tells whether it was.
+/// Sends a request, and drops the connection at the wire's place. Returns true if the run reached that place.
 async fn send_and_hang_up(shop: &Shop, request: &Value) -> bool {
     let hung_up = tokio::select! {
         biased;
@@ -79,7 +79,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Crashes at a place, comes back when the reservation has lapsed, and sends again. `None` if the place was not reached.
+/// Crashes at a place, comes back when the reservation has lapsed, and sends again. Returns `None` if the run did not
+/// reach the place.
 fn crash_and_retry(kind: usize, place: usize, manner: Manner) -> Option<(Shop, Value, Value)> {
     let shop = Shop::all(manner).swap_remove(kind);
     let process = runtime();

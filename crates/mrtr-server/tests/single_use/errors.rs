@@ -1,4 +1,4 @@
-//! A round that ends in an error keeps its token: whoever comes again goes on from the record.
+//! A round that ends in an error keeps its token: the next retry goes on from the record.
 
 use std::time::Duration;
 
@@ -97,7 +97,8 @@ async fn a_tool_error_is_a_reply_and_is_kept() {
 
 #[tokio::test]
 async fn a_store_that_hangs_ends_the_round_and_loses_nothing() {
-    // Before the reservation, and before the commit: two places for each verb and in each step, and one between the steps.
+    // Before the reservation, and before the commit: two places for each verb and in each step, and one between the
+    // steps.
     for place in [1, 16] {
         for shop in Shop::all(Manner::default()) {
             let second = shop.first().await;

@@ -1,4 +1,4 @@
-//! What is given up under a reservation: a renewal that fails, a run that hangs, a step that its handler dropped.
+//! Work that is given up under a reservation: a renewal that fails, a run that hangs, a step that its handler dropped.
 
 use std::future::{Future, pending};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ async fn a_run_that_hangs_is_ended_and_its_reservation_renewed_no_more() {
     }
 }
 
-/// Sends a request that fails after this handler's work, and once more: what both runs made of it.
+/// Sends a request that fails after this handler's work, and sends it again. Returns what both runs made of it.
 async fn twice<H, F>(work: H) -> Vec<String>
 where
     H: Fn(Arc<Flow>) -> F + Copy + Send + Sync + 'static,

@@ -39,7 +39,7 @@ pub(crate) struct Shop {
     folder: Arc<Option<TempDir>>,
 }
 
-/// What happened outside, as flow and step. Clones are the same.
+/// The effects outside, as flow and step. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Outside(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -48,20 +48,20 @@ impl Outside {
         self.0.lock().unwrap().iter().filter(|(_, name)| name == step).count()
     }
 
-    /// How often each step took effect.
+    /// The number of times that each step took effect.
     pub(crate) fn counts(&self) -> [usize; 3] {
         ["charge", "ship", "mail"].map(|step| self.count(step))
     }
 }
 
-/// How the tool behaves.
+/// The behaviour of the tool.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Manner {
     pub(crate) idempotent: bool,
     pub(crate) refuse_replays: bool,
     /// Fails with a protocol error after the second step, as long as nothing was shipped before this run.
     pub(crate) fails_first: bool,
-    /// How long charging takes.
+    /// The time that charging takes.
     pub(crate) slow: Duration,
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn text(reply: &Value) -> &str {
     reply["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("the reply was {reply}"))
 }
 
-/// Whether it is the one error for a state that will not do.
+/// Returns true if it is the one error for a state that will not do.
 pub(crate) fn is_refused(reply: &Value) -> bool {
     reply["error"] == json!({ "code": -32602, "message": "The request state is not valid" })
 }

@@ -23,13 +23,13 @@ pub(crate) fn stores(clock: &FixedClock) -> Vec<(&'static str, Arc<dyn SingleUse
     vec![("memory", Arc::new(MemorySingleUse::new(clock.now())), None), ("sqlite", Arc::new(sqlite), Some(folder))]
 }
 
-/// What is waited for, or a test that fails: a run that never gets there must not hang it.
+/// Waits, and fails the test after a minute: a run that never gets there must not hang it.
 pub(crate) async fn in_time<T>(otherwise: &str, waiting: impl Future<Output = T>) -> T {
     let Ok(happened) = tokio::time::timeout(Duration::from_mins(1), waiting).await else { panic!("{otherwise}") };
     happened
 }
 
-/// Counts the places where a run may be cut short, and stops at one of them. Clones are the same.
+/// Counts the places at which a run may be cut short, and stops the run at one of them. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Wire(Arc<Inner>);
 
@@ -72,7 +72,7 @@ impl Wire {
         in_time("the place was not reached", self.0.reached.notified()).await;
     }
 
-    /// Lets whoever stopped go on.
+    /// Lets the run that stopped go on.
     pub(crate) fn go_on(&self) {
         self.0.go_on.notify_one();
     }
@@ -92,7 +92,7 @@ pub(crate) struct Failures {
     no_renewal: Arc<AtomicBool>,
     lost: Arc<AtomicBool>,
     renewals: Arc<AtomicUsize>,
-    /// How often a renewal was tried.
+    /// The number of times that a renewal was tried.
     tried: Arc<AtomicUsize>,
 }
 
@@ -101,7 +101,7 @@ impl Failures {
         self.once.lock().unwrap().insert(verb);
     }
 
-    /// How often claims were renewed.
+    /// The number of times that claims were renewed.
     pub(crate) fn renewals(&self) -> usize {
         self.renewals.load(Ordering::SeqCst)
     }
@@ -117,7 +117,7 @@ impl Failures {
         self.no_renewal.store(true, Ordering::SeqCst);
     }
 
-    /// Has every renewal find that another holds the claim.
+    /// Makes every renewal find that another run holds the claim.
     pub(crate) fn lose(&self) {
         self.lost.store(true, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Whether a reply is the one that a script expects, member by member, and where not.
+//! Compares a reply with the one that a script expects, member by member.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ const ANY: &str = "$any";
 /// A state, whose text is the server's own business.
 pub(crate) const STATE: &str = "$state";
 
-/// Where a value is not what is expected: a line each, with a JSON pointer.
+/// Lists the places where a value is not what is expected: a line each, with a JSON pointer.
 pub(crate) fn differences(expected: &Value, found: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     compare(expected, found, "", &mut lines);

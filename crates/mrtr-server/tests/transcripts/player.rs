@@ -14,7 +14,7 @@ use crate::compare::{STATE, differences};
 use crate::handlers;
 use crate::script::{Exchange, Script};
 
-/// What went wrong, for a person to read.
+/// The reason why a script failed, for a person to read.
 pub(crate) struct Failed(pub(crate) String);
 
 /// Plays all of a script, up to the first exchange that goes wrong.
@@ -92,7 +92,8 @@ impl<'a> Played<'a> {
         Ok(request)
     }
 
-    /// The published page takes for granted that results say whose they are (HT-7), as it does with requests.
+    /// Removes the server's name (HT-7). The published page takes it for granted in results, as it does the metadata of
+    /// requests.
     fn remove_signature(&self, reply: &mut Value) {
         if self.revision == Revision::V2026_07_28
             && let Some(result) = reply.get_mut("result").and_then(Value::as_object_mut)

@@ -1,4 +1,4 @@
-//! What a script says.
+//! The contents of a script.
 
 use std::fs;
 use std::path::Path;
@@ -12,12 +12,12 @@ use serde_json::Value;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Script {
-    /// Which document and which section.
+    /// The document and the section.
     pub(crate) title: String,
     pub(crate) revision: String,
-    /// What the client declares, if not everything that the protocol defines.
+    /// The capabilities that the client declares, if not everything that the protocol defines.
     pub(crate) capabilities: Option<Value>,
-    /// Who answers. They share their keys.
+    /// The servers that answer. They share their keys.
     pub(crate) servers: IndexMap<String, ServerOfScript>,
     pub(crate) exchanges: Vec<Exchange>,
     #[serde(skip)]
@@ -52,7 +52,7 @@ impl From<Policy> for StatePolicy {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Exchange {
-    /// Where the document has the two messages, and what of them it leaves to us.
+    /// The place of the two messages in the document, and what of them it leaves to us.
     #[serde(rename = "from")]
     pub(crate) source: String,
     /// The server on which the request lands.
@@ -63,13 +63,13 @@ pub(crate) struct Exchange {
     pub(crate) differs: Vec<Difference>,
 }
 
-/// Where our reply is not the document's.
+/// A place where our reply is not the document's.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Difference {
     /// A JSON pointer into the reply.
     pub(crate) at: String,
-    /// What the document has there; absent, if it has nothing.
+    /// The document's value there; absent, if it has nothing.
     pub(crate) document: Option<Value>,
     pub(crate) because: String,
 }

@@ -1,4 +1,5 @@
-//! What a handler takes besides its flow: a type that is read from JSON and has a schema, and why arguments are not of it.
+//! The arguments of a handler: a type that is read from JSON and has a schema, and the reasons why arguments do not fit
+//! it.
 
 use mrtr_schema::error::Problem;
 use mrtr_schema::{Json, JsonObject, ReadError};
@@ -7,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-/// What a handler can take as its arguments: every type that can be read from JSON, and that has a schema to tell
-/// callers what that JSON is.
+/// A type that a handler can take as its arguments: it can be read from JSON, and has a schema that tells callers what
+/// that JSON is.
 ///
 /// ```
 /// use mrtr_server::handler::HandlerArguments;
@@ -56,7 +57,7 @@ fn read_in_digits<A: DeserializeOwned>(arguments: &RawValue, error: serde_json::
     serde_json::from_str(spelt.get()).map_err(|error| reason::<A>(&spelt, error))
 }
 
-/// The arguments of a handler that takes none. Whatever a caller sends is left alone.
+/// The arguments of a handler that takes none. It ignores whatever a caller sends.
 #[derive(Debug)]
 pub struct NoArguments;
 
@@ -71,7 +72,8 @@ impl HandlerArguments for NoArguments {
     }
 }
 
-/// The reason, told after a second look that keeps track of the place: arguments that fit are never looked at twice.
+/// The reason why arguments do not fit, from a second reading that keeps track of the place. Arguments that fit are
+/// never read twice.
 fn reason<A: DeserializeOwned>(arguments: &RawValue, first: serde_json::Error) -> String {
     let mut again = serde_json::Deserializer::from_str(arguments.get());
     let (place, error) = match serde_path_to_error::deserialize::<_, A>(&mut again) {
@@ -90,8 +92,8 @@ fn at(segment: Segment, reason: ReadError) -> ReadError {
     }
 }
 
-/// What serde says, without the line and column of a text that the caller may never have written as such, and without
-/// the names of Rust's types.
+/// Puts serde's error in our words: without the line and column of a text that the caller may never have written as
+/// such, and without the names of Rust's types.
 fn in_words(error: &serde_json::Error) -> ReadError {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -102,7 +104,7 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     if said.starts_with("data did not match any variant of untagged enum") {
         return ReadError::refused("it is of none of the kinds that are taken here");
     }
-    // The arguments are JSON, so that no value is missing: an enum is of another kind.
+    // The arguments are JSON, so no value is missing: an enum got a value of another kind.
     if said == "expected value" {
         return ReadError::refused("expected one of its values");
     }
@@ -119,7 +121,8 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     ReadError::refused(said)
 }
 
-/// What stands there, told by what serde makes of it. A number that is not whole, or not written so, is shown.
+/// Names the kind of value that serde found. A number that is not whole, or not written as a whole one, is shown
+/// itself.
 fn kind_found(found: &str) -> &str {
     if let Some(number) = found.strip_prefix("floating point ") {
         return number;
@@ -136,7 +139,8 @@ fn kind_found(found: &str) -> &str {
     kinds.into_iter().find(|(known, _)| found.starts_with(known)).map_or(found, |(_, kind)| kind)
 }
 
-/// What a type wants, by what its visitor expects. What an author wrote as an expectation is said as it is.
+/// Names the kind of value that a type wants, from what its visitor expects. Words that an author wrote stay as they
+/// are.
 fn kind_wanted(expected: &str) -> &str {
     match expected {
         integer if range(integer).is_some() => "a whole number",

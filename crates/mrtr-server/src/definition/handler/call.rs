@@ -1,4 +1,4 @@
-//! The shapes of a handler, told by what it is called with, and what a call gives: a future of a result.
+//! The shapes of handlers, told apart by what they are called with, and the future of a result that a call returns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::definition::handler::arguments::NoArguments;
 use crate::definition::handler::{RunningHandler, ToolHandler};
 use crate::definition::output::{IntoOutput, Output};
 
-/// What can be called as a handler: a function of a flow, a function of a flow and one more parameter, or a
-/// [`ToolHandler`]. Whether its arguments and its result will do is another question, so that the compiler can name
-/// what will not. `M` tells the shapes apart, and is never written.
+/// Anything that can be called as a handler: a function of a flow, a function of a flow and one more parameter, or a
+/// [`ToolHandler`]. This trait does not check the arguments and the result, so that the compiler can name the one that
+/// does not fit. `M` tells the shapes apart, and is never written.
 ///
 /// ```
 /// use mrtr_server::Flow;
@@ -30,9 +30,9 @@ use crate::definition::output::{IntoOutput, Output};
     note = "its first parameter is a `Flow`, by value; all its arguments are one struct, its second parameter"
 )]
 pub trait HandlerCall<M> {
-    /// What it takes besides the flow.
+    /// The arguments that it takes besides the flow.
     type Arguments;
-    /// What a call gives.
+    /// The future that a call returns.
     type Future;
 
     /// Begins a run.
@@ -84,8 +84,8 @@ impl<H: ToolHandler> HandlerCall<ByTrait> for H {
     }
 }
 
-/// What a call of a handler gives, where the call ends in `R`: a future that may be sent to another thread, of a
-/// [`HandlerResult`].
+/// The future that a call of a handler returns, where the call ends in `R`: it may be sent to another thread, and ends
+/// in a [`HandlerResult`].
 ///
 /// ```
 /// use mrtr_schema::CallToolResult;
@@ -101,11 +101,11 @@ impl<H: ToolHandler> HandlerCall<ByTrait> for H {
     note = "the future is `Send + 'static`: keep no `Rc`, `RefCell` reference or lock guard of std's across an `.await`"
 )]
 pub trait HandlerFuture<R> {
-    /// Runs to its end.
+    /// Runs the call to its end.
     #[doc(hidden)]
     fn run(self) -> RunningHandler<R>;
 
-    /// The schema that structured results follow, if they are.
+    /// The schema that its structured results follow, if it has any.
     #[doc(hidden)]
     fn output_schema() -> Result<Option<OutputSchema>, ReadError>;
 }
@@ -149,7 +149,7 @@ impl<H: ToolHandler> HandlerFuture<CallToolResult> for TraitCall<H> {
     }
 }
 
-/// What a handler ends in, where the call ends in `R`: a `Result` of an [output](IntoOutput) or any error.
+/// The result of a handler, where the call ends in `R`: a `Result` of an [output](IntoOutput) or any error.
 ///
 /// ```
 /// use mrtr_schema::CallToolResult;

@@ -11,7 +11,7 @@ enum Part {
     Literal(String),
     Variable {
         name: String,
-        /// Whether it may span slashes.
+        /// True if its value may contain slashes.
         any: bool,
     },
 }
@@ -54,7 +54,7 @@ impl UriTemplate {
         named.collect()
     }
 
-    /// The variables' values, if the URI is one of the template's.
+    /// The variables' values, if the URI matches the template.
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let mut values = Vec::new();
         let mut rest = uri;
@@ -63,7 +63,7 @@ impl UriTemplate {
                 Part::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
                 Part::Variable { name, any } => {
                     let end = match &self.0[place + 1..] {
-                        // What the template ends with, the URI ends with, wherever else it may stand.
+                        // The URI must end with the last literal of the template, wherever else that literal may stand.
                         [Part::Literal(literal)] => rest.strip_suffix(literal.as_str())?.len(),
                         [Part::Literal(literal), ..] if *any => rest.rfind(literal.as_str())?,
                         [Part::Literal(literal), ..] => {

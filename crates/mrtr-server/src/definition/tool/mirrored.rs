@@ -6,7 +6,7 @@ use mrtr_schema::tools::InputSchema;
 use mrtr_schema::{ErrorCode, ErrorObject, JsonObject};
 use serde_json::Value;
 
-/// The arguments that are mirrored: where they are, and in which header, as it was declared: without its prefix.
+/// The mirrored arguments: the path of each, and its header as it was declared, without the prefix.
 pub(super) struct Mirrored(Vec<(Vec<String>, String)>);
 
 impl Mirrored {
@@ -55,7 +55,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>,
     }
 }
 
-/// How an argument is written in a header; one that is absent or null is not.
+/// The text of an argument in a header. An argument that is absent or null has none.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -65,7 +65,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// What one header claims.
+/// The claim of one header.
 ///
 /// ```
 /// use mrtr_server::transport::{HeaderClaim, Headers};
@@ -76,12 +76,12 @@ fn text(value: &Value) -> Option<String> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
 pub enum HeaderClaim<'h> {
-    /// Nothing: it is not there.
+    /// The header is not there.
     #[default]
     Missing,
-    /// This, decoded.
+    /// This text, decoded.
     Text(Cow<'h, str>),
-    /// It is there, and cannot be read: it matches nothing.
+    /// The header is there, but cannot be read: it matches nothing.
     Unreadable,
 }
 

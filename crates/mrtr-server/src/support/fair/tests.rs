@@ -53,7 +53,7 @@ struct World {
     pool: FairPool,
     accounts: Vec<Account>,
     held: Vec<Held>,
-    /// Whether something was charged beyond the capacity.
+    /// True if something was charged beyond the capacity.
     is_overdrawn: bool,
 }
 
@@ -76,8 +76,8 @@ impl World {
         own.map(|held| held.holding.units()).sum()
     }
 
-    /// The share of each, once this caller has something: an equal part for all holders and one more, at most a quarter,
-    /// one at least.
+    /// The share of each, once this caller has something: an equal part for all holders and one more, at most a
+    /// quarter, one at least.
     fn share(&self, caller: usize) -> usize {
         let holders = (0..CALLERS).filter(|other| *other == caller || self.units(*other) > 0).count();
         (self.pool.capacity() / (holders + 1).max(4)).max(1)

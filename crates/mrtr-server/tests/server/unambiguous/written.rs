@@ -11,7 +11,7 @@ pub(super) struct Place {
     key: String,
 }
 
-/// What is wrong with an object.
+/// A fault in an object.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
     /// A key stands twice, the second time with this value.

@@ -1,4 +1,4 @@
-//! A deployment that waits for somebody else's approval.
+//! A deployment that waits for another person's approval.
 
 use mrtr_schema::{CallToolResult, Method, NamespacedInput};
 use mrtr_server::{Flow, FlowError, Tool};

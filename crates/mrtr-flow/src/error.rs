@@ -1,4 +1,4 @@
-//! How a handler fails, by who is to read about it.
+//! The failures of handlers, by their reader: the model, the caller or the operator.
 
 use std::any::Any;
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mrtr_schema::{ErrorCode, ErrorObject};
 
-/// Why a flow did not get what it wanted: what `?` on a question or a step gives.
+/// The error of a question or a step: the reason why a flow did not get what it wanted.
 ///
 /// Declining is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
 /// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
@@ -61,12 +61,12 @@ pub enum FlowError {
     TooManyTurns {
         /// The question.
         key: String,
-        /// How many turns it was given.
+        /// The number of turns that the model was given.
         turns: u32,
     },
 }
 
-/// How a step failed, as it was recorded: the same in the run in which it happened and in every later one.
+/// The recorded failure of a step: the same in the run in which it happened and in every later one.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow, FlowError};
@@ -88,7 +88,7 @@ pub struct StepError {
 }
 
 impl StepError {
-    /// What went wrong, with its causes.
+    /// Returns the text of the failure, with its causes.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -102,7 +102,7 @@ impl fmt::Display for StepError {
 
 impl Error for StepError {}
 
-/// Who is to read about a failure.
+/// The reader of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Visibility {
     /// The operator.
@@ -185,12 +185,12 @@ impl ProtocolError {
         Self::new(ErrorCode::BUSY, "The server is busy; try again later")
     }
 
-    /// What goes over the wire.
+    /// Returns the error object that goes over the wire.
     pub fn object(&self) -> &ErrorObject {
         &self.0
     }
 
-    /// What goes over the wire, taken out.
+    /// Takes out the error object that goes over the wire.
     ///
     /// ```
     /// use mrtr_flow::ProtocolError;
@@ -216,7 +216,7 @@ impl fmt::Display for ProtocolError {
 
 impl Error for ProtocolError {}
 
-/// How a handler failed. Every error becomes one with `?`, anyhow's and strings included.
+/// The failure of a handler. Every error becomes one with `?`, anyhow's and strings included.
 ///
 /// - [`ToolError`] is for the model: the caller gets its text as a tool result with `isError`.
 /// - [`ProtocolError`] is for the caller: a JSON-RPC error.
@@ -242,7 +242,7 @@ impl Error for ProtocolError {}
 /// ```
 pub struct Failure(pub(crate) FailureKind);
 
-/// As a person reads it, with its causes: a program whose `main` returns a failure ends with this.
+/// Writes it as a person reads it, with its causes: a program whose `main` returns a failure ends with this.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -297,7 +297,8 @@ impl Failure {
         Self(FailureKind::Internal(text.into().into()))
     }
 
-    /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
+    /// Makes it the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as
+    /// internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {
             FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },

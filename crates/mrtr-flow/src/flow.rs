@@ -1,4 +1,4 @@
-//! What a handler is given: questions, steps, and what it needs to know.
+//! The flow that a handler is given: questions, steps, and the facts that it needs.
 
 mod ask;
 mod ask_until;
@@ -70,7 +70,7 @@ use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 /// ```
 pub struct Flow {
     run: Arc<ActiveRun>,
-    /// What is put before each name.
+    /// The text that the flow puts before each name.
     prefix: String,
     /// The scopes that the prefix is made of, each with its length: another division would be another text.
     scopes: String,
@@ -374,7 +374,7 @@ impl Flow {
         }
     }
 
-    /// How far the last yield point of an earlier run had come.
+    /// Returns the progress that an earlier run gave to its last yield point.
     pub fn resumed_from<P: DeserializeOwned>(&self) -> Option<P> {
         serde_json::from_str(self.run.resumed()?.as_str()).ok()
     }
@@ -536,7 +536,7 @@ impl Flow {
         self.run.context.environment.extensions.get()
     }
 
-    /// What the client declared for this request.
+    /// Returns the capabilities that the client declared for this request.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -548,7 +548,7 @@ impl Flow {
         &self.run.context.capabilities
     }
 
-    /// Who sent the request, if an issuer vouches for it.
+    /// Returns the sender of the request, if an issuer vouches for it.
     pub fn principal(&self) -> Option<&Caller> {
         self.run.context.caller.as_ref()
     }
@@ -558,7 +558,7 @@ impl Flow {
         self.run.context.revision
     }
 
-    /// Which round this is, from 1: a fact for logs. A flow that branches on it confuses itself.
+    /// Returns the number of this round, from 1: a fact for logs. A flow that branches on it confuses itself.
     pub fn round(&self) -> u32 {
         self.run.context.lazy_flow.round()
     }
@@ -569,7 +569,7 @@ impl Flow {
         JsonObject::from_raw(given.raw().ok()?).ok().map(InputResponse::from_object)
     }
 
-    /// What the last `InputRequired` that a handler of a server returned had the client carry.
+    /// Returns the value that the client carried for the last `InputRequired` that a handler of a server returned.
     pub fn carried<S: DeserializeOwned>(&self) -> Option<S> {
         serde_json::from_str(self.run.carried()?.as_str()).ok()
     }

@@ -1,4 +1,4 @@
-//! What mrtr-server shares with the engine and no author of a handler or a runner needs.
+//! Names that mrtr-server shares with the engine, and that no author of a handler or a runner needs.
 //!
 //! Both crates are one work in two parts: they are published together, and what stands here may change in any version.
 //! It is no part of this crate's API.
@@ -15,7 +15,7 @@ pub use crate::support::echo;
 
 use crate::engine::journal::{Journal, StepEntry};
 
-/// What rounds do to a journal, whose states and answers come and go with a client.
+/// The changes that rounds make to a journal, whose states and answers come and go with a client.
 pub trait RoundJournal {
     /// Takes in that a step was started, which a reservation says.
     fn put_step_started(&mut self, name: &str);
@@ -29,13 +29,13 @@ pub trait RoundJournal {
     /// The answer with which the client sent too much, whatever its handler has it carry.
     fn excess_beside_carried(&self, limit: usize) -> Option<&str>;
 
-    /// What takes the most room, in words.
+    /// Names the entry that takes the most room, in words.
     fn largest(&self) -> Option<String>;
 
     /// Forgets which questions are open: none of them was answered or passed over by that.
     fn forget_opened(&mut self);
 
-    /// Whether a question was settled elsewhere than with the client: its page was visited, or it was decided.
+    /// Returns true if a question was settled elsewhere than with the client: its page was visited, or it was decided.
     fn is_settled_elsewhere(&self, key: &str) -> bool;
 }
 

@@ -15,7 +15,7 @@ impl BranchId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HoldId(usize);
 
-/// How an unanswered question came to be dropped.
+/// The reason for which an unanswered question was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PassedOver {
     /// The handler went on without it.
@@ -33,7 +33,7 @@ pub(super) struct Branches<Q> {
     joins: Vec<Join>,
     /// By their ids; those that hold nothing any more have left their place empty.
     holds: Vec<Option<Hold<Q>>>,
-    /// How many questions hold something, and how many of those were passed over.
+    /// Counts the questions that hold something, and below those of them that were passed over.
     held: usize,
     passed_over: usize,
 }
@@ -42,10 +42,10 @@ pub(super) struct Branches<Q> {
 struct Branch {
     /// The join that it is a member of; the body has none.
     join: Option<usize>,
-    /// How many questions were polled in it, and in the branches under it.
+    /// Counts the questions that were polled in it, and below those in the branches under it.
     own: usize,
     below: usize,
-    /// Whether it lost a race: what it asked is asked no more.
+    /// True if it lost a race: its questions are asked no more.
     withdrawn: bool,
 }
 
@@ -53,16 +53,16 @@ struct Branch {
 struct Join {
     /// The branch that polled it first.
     parent: BranchId,
-    /// Whether that branch was held then, and has not been seen free since.
+    /// True if that branch was held then, and has not been seen free since.
     made_held: bool,
-    /// How many questions were polled in its members and under them.
+    /// Counts the questions that were polled in its members and under them.
     within: usize,
 }
 
 #[derive(Debug)]
 struct Hold<Q> {
     question: Q,
-    /// Where it was polled: once in each, and in one at least.
+    /// The branches in which it was polled, each once: this one and the ones below.
     first: BranchId,
     more: Vec<BranchId>,
     passed_over: Option<PassedOver>,
@@ -157,7 +157,7 @@ impl<Q> Branches<Q> {
         live.map(|(id, _)| HoldId(id)).collect()
     }
 
-    /// Whether no question holds anything, in whichever branch.
+    /// Returns true if no question holds anything in any branch.
     pub(super) fn is_all_free(&self) -> bool {
         self.held == 0
     }
@@ -214,7 +214,7 @@ impl<Q> Branches<Q> {
         withdrawn
     }
 
-    /// Whether a branch, or one that it is under, lost a race.
+    /// Returns true if the branch, or one that it is under, lost a race.
     pub(super) fn is_withdrawn(&self, id: BranchId) -> bool {
         self.up(id).any(|id| self.get(id).withdrawn)
     }

@@ -26,7 +26,7 @@ pin_project! {
     }
 }
 
-/// What hears of a panic of a future that was dropped before its end: it has no output to tell it in.
+/// Hears of the panic of a future that was dropped before its end: such a future has no output to tell it in.
 pub trait AtDrop {
     /// Hears of it.
     fn panicked(&self, panicked: &Panicked);

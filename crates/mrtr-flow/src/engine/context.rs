@@ -1,4 +1,4 @@
-//! What a run has besides its journal: who asks, what the client can do, and what the program shares.
+//! The context of a run: who asks, what the client can do, and what the program shares.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::registered_inputs::Inputs;
 use super::sink::JournalSink;
 use super::stop::StopSignal;
 
-/// What a run has besides its journal.
+/// Everything that a run has besides its journal.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -46,25 +46,25 @@ pub struct RunContext {
     pub stop: Option<StopSignal>,
     #[doc(hidden)]
     pub journal_limit: JournalLimit,
-    /// How long a run may take.
+    /// The longest time that a run may take.
     #[doc(hidden)]
     pub deadline: Duration,
-    /// Whether an answer to another wording of its question is refused.
+    /// True if an answer to another wording of its question is refused.
     #[doc(hidden)]
     pub strict: bool,
     #[doc(hidden)]
     pub runner: Runner,
-    /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
+    /// True if `into_task` goes on where it is, though this is no task: the client cannot have one.
     #[doc(hidden)]
     pub goes_on_in_place: bool,
     #[doc(hidden)]
     pub notifications: Option<Arc<dyn NotificationSink>>,
-    /// Whether there is more to do than the program can, asked at a yield point.
+    /// Returns true if the program has more to do than it can. The run asks it at a yield point.
     #[doc(hidden)]
     pub sheds: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
-/// How many bytes a journal may take, and how many of them are for answers alone.
+/// The bytes that a journal may take, some of them for answers alone.
 #[derive(Debug, Clone, Copy)]
 pub struct JournalLimit(usize);
 
@@ -74,18 +74,18 @@ impl JournalLimit {
         Self(total)
     }
 
-    /// How many answers may fill it to.
+    /// The bytes up to which answers may fill it.
     pub fn total(self) -> usize {
         self.0
     }
 
-    /// How many steps, keys and progress may fill it to, and so what a flow can count on. After whatever was recorded
-    /// the client can still answer: it would be blamed for a word, after an effect.
+    /// The bytes up to which steps, keys and progress may fill it, and so what a flow can count on. The rest stays free
+    /// for answers: otherwise the client would be blamed for a single word, after a step has had its effect.
     pub fn usable(self) -> usize {
         self.0 - self.for_answers()
     }
 
-    /// How many are for answers alone.
+    /// The bytes that are for answers alone.
     pub(crate) fn for_answers(self) -> usize {
         FOR_ANSWERS.min(self.0 / 4)
     }
@@ -94,7 +94,7 @@ impl JournalLimit {
 /// So many bytes of a journal are for answers alone, or a quarter of a small one.
 const FOR_ANSWERS: usize = 4 << 10;
 
-/// What runs a flow.
+/// The kind of runner that runs a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each of them behaves in its own way")]
 pub enum Runner {
@@ -107,13 +107,13 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// Whether it waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked for once,
-    /// and a yield point goes on.
+    /// Returns true if the runner waits for what is settled elsewhere, and keeps the journal meanwhile: then it asks
+    /// for consent once, and a yield point goes on.
     pub(crate) fn waits(self) -> bool {
         self != Self::Round
     }
 
-    /// What the author can do about a run that takes too long, where that is not plain.
+    /// Advice to the author about a run that takes too long, where the cure is not plain.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Round | Self::Session => "",
@@ -125,7 +125,7 @@ impl Runner {
     }
 }
 
-/// How long a run may take, unless the server or the tool says otherwise: ten minutes.
+/// The longest time that a run may take, unless the server or the tool says otherwise: ten minutes.
 ///
 /// ```
 /// assert_eq!(mrtr_flow::DEFAULT_RUN_DEADLINE.as_secs(), 600);
@@ -242,7 +242,7 @@ impl RunContext {
         self
     }
 
-    /// Whether a flow that was put down this often is put down here.
+    /// Returns true if a flow that was put down this often is put down here again.
     pub(crate) fn sheds_after(&self, sheds: u32) -> bool {
         let overloaded = || self.sheds.as_ref().is_some_and(|sheds| sheds());
         !self.runner.waits() && sheds < MOST_SHEDS && overloaded()
@@ -278,10 +278,10 @@ impl fmt::Debug for RunContext {
     }
 }
 
-/// How many times a flow is put down at most.
+/// The most times that a flow is put down.
 const MOST_SHEDS: u32 = 3;
 
-/// Who sent a request: a subject, and who vouches for it.
+/// The sender of a request: a subject, and the issuer that vouches for it.
 ///
 /// ```
 /// use mrtr_flow::Caller;
@@ -301,12 +301,12 @@ impl Caller {
         Self { issuer: issuer.into(), subject: subject.into() }
     }
 
-    /// Who vouches for the subject.
+    /// Returns the issuer, which vouches for the subject.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Whom it vouches for.
+    /// Returns the subject that the issuer vouches for.
     pub fn subject(&self) -> &str {
         &self.subject
     }
@@ -352,7 +352,7 @@ pub trait NotificationSink: Send + Sync + 'static {
     async fn log(&self, level: LoggingLevel, data: Json);
 }
 
-/// How far a flow has come, as [`Flow::progress`](crate::Flow::progress) said it.
+/// The progress of a flow, as [`Flow::progress`](crate::Flow::progress) told it.
 ///
 /// ```
 /// use mrtr_flow::Progress;
@@ -364,11 +364,11 @@ pub trait NotificationSink: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it has come.
+    /// The amount that is done.
     pub progress: Number,
-    /// How far it has to go, if that is known.
+    /// The amount in all, if it is known.
     pub total: Option<Number>,
-    /// What it does.
+    /// A text about the work that the flow does now.
     pub message: Option<String>,
 }
 

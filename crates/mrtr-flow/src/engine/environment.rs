@@ -1,5 +1,5 @@
-//! What all runs of one program share: its clock, where flow ids come from, the application's own values, and forms.
-//! Forms that seem to ask for a secret, which is for a page behind a URL (EL-1), are told to the log.
+//! The environment that all runs of one program share: its clock, its source of flow ids, the application's own values,
+//! and forms. The log hears of forms that seem to ask for a secret, which belongs on a page behind a URL (EL-1).
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -16,7 +16,7 @@ use super::context::{DEFAULT_RUN_DEADLINE, JournalLimit};
 use super::registered_inputs::Inputs;
 use crate::support::clock::{Clock, SystemClock};
 
-/// What all runs of one program share: a clock, a source of flow ids, how much a journal may hold, and the
+/// The environment that all runs of one program share: a clock, a source of flow ids, the limit of a journal, and the
 /// application's own values. A program makes one, and each [`RunContext`](crate::RunContext) has it.
 ///
 /// ```
@@ -143,13 +143,13 @@ impl Environment {
         self
     }
 
-    /// How much a flow may have carried in its states.
+    /// The limit of a flow's journal in its states.
     #[doc(hidden)]
     pub fn limit(&self) -> JournalLimit {
         self.journal_limit
     }
 
-    /// How long a run may take.
+    /// The longest time that a run may take.
     #[doc(hidden)]
     pub fn usual_deadline(&self) -> Duration {
         self.deadline
@@ -162,7 +162,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// What is left for the journal in a state of this length, in base64 and beside the claims.
+/// The bytes that a state of this length leaves for the journal, in base64 and beside the claims.
 fn journal_limit(longest_state: usize) -> usize {
     (longest_state / 4 * 3).saturating_sub(CLAIMS)
 }
@@ -237,12 +237,12 @@ impl LazyFlow {
         Self(Arc::new(Inner { flow_progress: OnceLock::new(), lifetimes, begun: now }))
     }
 
-    /// What is known of it, if it was wanted.
+    /// Returns the flow's progress, if some caller needed it before.
     pub fn known(&self) -> Option<FlowProgress> {
         self.0.flow_progress.get().copied()
     }
 
-    /// What is known of it; now at the latest it has an id.
+    /// Returns the flow's progress, and draws its id if it has none yet.
     pub fn flow_progress(&self, environment: &Environment) -> FlowProgress {
         *self.0.flow_progress.get_or_init(|| environment.begin_flow(self.0.lifetimes, self.0.begun))
     }

@@ -1,4 +1,5 @@
-//! What a flow knows: entries, each about something and under its name. The only memory between its runs.
+//! The journal of a flow: entries, each about something and under its name. A flow has no other memory between its
+//! runs.
 
 mod answers;
 mod entries;
@@ -45,7 +46,7 @@ pub struct Journal(
     Option<Box<Slots>>,
 );
 
-/// What became of a step.
+/// The state of a step, as the journal has it.
 #[derive(Debug, Clone)]
 pub(crate) enum StepEntry {
     /// It was started, and how it ended is not known.
@@ -60,7 +61,7 @@ pub(crate) enum StepEntry {
     Error(StepError),
 }
 
-/// What became of a question.
+/// The end of a question, as the journal has it.
 pub(crate) enum AnswerEntry {
     /// The client answered this, to these words.
     Given(Leaf, Asked),
@@ -118,7 +119,7 @@ impl Journal {
         self.slots_mut().append(entries).ok_or_else(|| JournalError(unreadable()))
     }
 
-    /// Whether there is nothing that must be remembered.
+    /// Returns true if the journal has nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
         self.all().all(|entry| matches!(entry.kind(), EntryKind::UnsealedAnswer | EntryKind::QuestionOpened))
     }
@@ -163,7 +164,7 @@ impl Journal {
         self.slots_mut().put(name, Parts { kind, detail, leaf })
     }
 
-    /// What is known of a question.
+    /// Returns what the journal has about a question.
     pub(crate) fn answer_to(&self, key: &str) -> Option<AnswerEntry> {
         let entry = self.get(Space::Question, key)?;
         match entry.kind() {
@@ -173,13 +174,13 @@ impl Journal {
         }
     }
 
-    /// Whether a question was answered, or settled without an answer.
+    /// Returns true if a question was answered, or settled without an answer.
     pub(crate) fn is_settled(&self, key: &str) -> bool {
         let entry = self.get(Space::Question, key);
         entry.is_some_and(|entry| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped))
     }
 
-    /// Whether a question was answered; it may also be settled without an answer, left out or found done.
+    /// Returns true if a question was answered. It may also be settled without an answer: left out, or found done.
     pub(crate) fn has_answer(&self, key: &str) -> bool {
         self.get(Space::Question, key).is_some_and(|entry| entry.kind() == EntryKind::Answered)
     }
@@ -278,7 +279,7 @@ impl Journal {
         self.put(key, EntryKind::Visited, Detail::None, Leaf::default());
     }
 
-    /// How often a visit that the user consented to was looked for.
+    /// Counts how often the flow looked for a visit that the user consented to.
     pub(crate) fn looks_for_visit(&self, key: &str) -> u32 {
         self.get(Space::Consent, key).map_or(0, |entry| entry.detail().count())
     }
@@ -352,7 +353,7 @@ impl Journal {
         times
     }
 
-    /// How far the last yield point had come.
+    /// The progress at the last yield point.
     pub(crate) fn progress(&self) -> Option<Leaf> {
         self.get(Space::Progress, "").map(View::leaf)
     }
@@ -361,7 +362,7 @@ impl Journal {
         self.put("", EntryKind::Progress, Detail::None, progress)
     }
 
-    /// How often the flow was put down.
+    /// Counts how often the flow was put down.
     pub(crate) fn sheds(&self) -> u32 {
         self.get(Space::Shed, "").map_or(0, |entry| entry.detail().count())
     }
@@ -372,7 +373,7 @@ impl Journal {
         times
     }
 
-    /// What a handler in manual mode wants back.
+    /// The value that a handler in manual mode wants back.
     pub(crate) fn carried(&self) -> Option<Leaf> {
         self.get(Space::Carried, "").map(View::leaf)
     }
@@ -389,7 +390,7 @@ impl Journal {
         }
     }
 
-    /// Whether an outside service may hold an id that follows from this flow's.
+    /// Returns true if an outside service may hold an id that follows from this flow's.
     pub(crate) fn gave_keys(&self) -> bool {
         self.get(Space::Keys, "").is_some()
     }
@@ -497,7 +498,7 @@ impl HeapSize for Journal {
     }
 }
 
-/// What a state carries of a flow is its journal, with the questions that the reply asks.
+/// A state carries a flow's journal, with the questions that the reply asks.
 impl Payload for Journal {
     const KIND: &'static str = "mrtr";
 
@@ -526,5 +527,5 @@ fn cost(entry: View<'_>) -> usize {
 /// The version of what a state carries of a flow.
 const VERSION: u8 = 2;
 
-/// What stands around a name and a leaf, at most: two lengths, a kind, a wording and flags.
+/// The most bytes around a name and a leaf: two lengths, a kind, a wording and flags.
 pub(crate) const PER_ENTRY: usize = 16;

@@ -9,7 +9,7 @@ use super::name::is_name;
 use super::{Outcome, Question, RunReport};
 use crate::error::Failure;
 
-/// What a handler returned that may ask by what it returns.
+/// The output of a handler that may ask by what it returns.
 #[expect(clippy::exhaustive_enums, reason = "a handler is done or it asks")]
 #[derive(Debug)]
 pub enum Manual<R> {

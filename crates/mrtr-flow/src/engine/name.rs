@@ -1,6 +1,6 @@
 //! Names of questions and steps: what a journal keeps its entries under, and people read in logs.
 
-/// Whether this can name a question, a step or a race: 1 to 128 printable characters.
+/// Returns true if this can name a question, a step or a race: 1 to 128 printable characters.
 pub(crate) fn is_name(name: &str) -> bool {
     // Most are short, and of letters that take a byte each.
     if name.len() <= LONGEST && name.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
@@ -22,8 +22,9 @@ pub(crate) fn unescaped(name: &str) -> Option<String> {
     (has_slash && name.contains(SLASH)).then(|| name.replace(SLASH, "/"))
 }
 
-/// Whether a character is seen where it stands. Two names that look alike and differ in one that is not would be two
-/// entries; one that turns the direction of writing shows a log what is not there; a noncharacter is none at all.
+/// Returns true if a reader sees the character where it stands. Two names that differ only in an unseen character look
+/// alike and would be two entries; a character that turns the direction of writing makes a log show what is not there;
+/// a noncharacter is none at all.
 fn is_printable(char: char) -> bool {
     !char.is_control() && !is_ignorable(char) && !is_noncharacter(char) && !matches!(char, '\u{2028}' | '\u{2029}')
 }

@@ -1,4 +1,4 @@
-//! How a run ended, and what is left of it.
+//! The outcome of a run, and its report.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::stop::StopReason;
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
-/// How a run ended.
+/// The outcome of a run.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -34,9 +34,9 @@ pub enum Outcome<T> {
     /// The handler gave way, must be seen to have its answers before it goes on, or waits for what is settled elsewhere:
     /// run again with the same journal.
     Yielded {
-        /// How often it was so.
+        /// The number of times that the flow has yielded for this reason.
         count: u32,
-        /// How long to wait before that, unless something wakes the flow.
+        /// The pause before the next run, unless something wakes the flow.
         pause: Duration,
     },
     /// The run was stopped from outside; what it has recorded stands.
@@ -45,7 +45,7 @@ pub enum Outcome<T> {
     Failed(Failure),
 }
 
-/// What is left of a run.
+/// The report of a run: its outcome, and the journal for the next one.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -61,13 +61,13 @@ pub enum Outcome<T> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunReport<T> {
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: Outcome<T>,
-    /// What the flow knows now.
+    /// The journal of the flow after this run.
     pub journal: Journal,
-    /// Whether the next run cannot do without the journal, whatever the state policy says.
+    /// True if the next run needs the journal, whatever the state policy says.
     pub must_carry: bool,
-    /// How soon to run again though questions are open: one of them may be settled elsewhere.
+    /// The time after which to run again though questions are open: one of them may be settled elsewhere.
     pub look_again: Option<Duration>,
     /// The questions that this run came by.
     #[doc(hidden)]
@@ -78,12 +78,12 @@ pub struct RunReport<T> {
 #[derive(Debug)]
 pub struct SeenQuestions {
     pub(super) questions: Names<Option<u64>>,
-    /// Whether a race was run: it does not look at what lost.
+    /// True if the run had a race, which does not look at the members that lost.
     pub raced: bool,
 }
 
 impl SeenQuestions {
-    /// Whether the run came by this one.
+    /// Returns true if the run came by this one.
     pub fn contains(&self, key: &str) -> bool {
         self.questions.contains(key)
     }

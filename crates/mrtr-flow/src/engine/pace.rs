@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use super::place;
 use super::state::ActiveRun;
 
-/// How many calls on a flow go on at once, before one of them lets everything else have a turn.
+/// The number of calls on a flow that go on at once, before one of them lets everything else have a turn.
 const CALLS_PER_TURN: u32 = 128;
 
 /// Counts the calls on a flow in one poll of its run.
@@ -27,7 +27,7 @@ impl Pace {
         self.calls.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a call of the handler gave way since this was last looked at.
+    /// Returns true if a call of the handler gave way since the last look.
     pub(super) fn take_gave_way(&self) -> bool {
         self.gave_way.load(Ordering::Relaxed) && self.gave_way.swap(false, Ordering::Relaxed)
     }

@@ -27,19 +27,19 @@ use super::journal::Asked;
 pub struct Question {
     /// Its name.
     pub key: String,
-    /// What to ask.
+    /// The request for the client.
     pub request: InputRequest,
-    /// Whether the flow goes on without an answer, once it has been asked.
+    /// True if the flow goes on without an answer, once it has been asked.
     pub optional: bool,
     /// For how long an answer is waited for, if not as long as usual.
     pub valid_for: Option<Duration>,
-    /// How it is worded: to be kept with its answer.
+    /// Its wording, which the runner keeps with the answer.
     pub asked: Asked,
-    /// How soon to run again while it is open, if it may be settled elsewhere.
+    /// The time after which to run again while it is open, if it may be settled elsewhere.
     pub look_again: Option<Duration>,
     /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
     pub refused: Option<String>,
-    /// Whether one of the places that ask it waits as long as usual, though another said how long.
+    /// True if one of the places that ask it waits as long as usual, though another set a time.
     pub(crate) as_usual: bool,
 }
 
@@ -58,7 +58,7 @@ impl Question {
         }
     }
 
-    /// Whether it may be put to a client that declared this: a runner shows it to no other.
+    /// Returns true if a client that declared this may be asked it: a runner shows it to no other.
     ///
     /// ```
     /// use mrtr_schema::{ClientCapabilities, Revision};
@@ -95,7 +95,7 @@ impl Question {
         }
     }
 
-    /// Whether its answer makes no sense without the state it was asked with.
+    /// Returns true if its answer makes no sense without the state it was asked with.
     pub(crate) fn needs_state(&self) -> bool {
         match self.request.kind() {
             InputKind::Url(_) | InputKind::Namespaced(_) => true,

@@ -157,7 +157,7 @@ impl<'a> Deadline<'a> {
     }
 }
 
-/// How long a handler may leave a step or a check unpolled that was woken.
+/// The time for which a handler may leave a woken step or check unpolled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Those that are unpolled now, each since a moment of its own.

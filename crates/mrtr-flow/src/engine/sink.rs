@@ -1,4 +1,5 @@
-//! Where a run's entries go as they are made: the sink, what it has not been told of yet, and what tells it.
+//! The sink that keeps a run's entries as they are made: the sink, its outbox, and the recorder that empties the
+//! outbox.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use super::journal::Entries;
 use super::pace::poll_apart;
 use super::state::ActiveRun;
 
-/// Where entries go as they are made. Plain rounds keep them in the journal alone.
+/// Keeps entries as they are made. Plain rounds keep them in the journal alone.
 ///
 /// ```
 /// use mrtr_flow::{Entries, JournalSink, SinkError};
@@ -56,19 +57,19 @@ pub enum SinkError {
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What a run has for its sink. The runner alone takes from it, so that entries are kept in their order.
+/// The entries that wait for the sink. The runner alone takes from it, so that the sink keeps them in their order.
 #[derive(Default)]
 pub(super) struct Outbox {
     entries: Entries,
-    /// How many times something was put in, and how many of those the sink has kept.
+    /// Counts how often something was put in, and below how many of those the sink has kept.
     queued: u64,
     kept: u64,
-    /// Whether the sink failed: nothing is kept any more.
+    /// True if the sink failed: it keeps nothing any more.
     failed: bool,
     waiting: Vec<(u64, Waker)>,
 }
 
-/// What the runner hands to the sink in one go.
+/// The entries that the runner hands to the sink in one go.
 pub(super) struct Batch {
     pub(super) entries: Entries,
     up_to: u64,
@@ -82,7 +83,7 @@ impl Outbox {
         self.queued
     }
 
-    /// Whether what was put in with this number is kept; `None` if it never will be.
+    /// Ready when the sink has kept what was put in with this number; with `None` if it never will.
     pub(super) fn poll_kept(&mut self, number: u64, waker: &Waker) -> Poll<Option<()>> {
         if self.failed {
             return Poll::Ready(None);
@@ -95,7 +96,7 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// What the sink is to be told next.
+    /// Takes the next batch for the sink.
     pub(super) fn take(&mut self) -> Option<Batch> {
         if self.entries.is_empty() || self.failed {
             return None;

@@ -1,4 +1,5 @@
-//! What a running handler and its runner share: the journal, the open questions, and why the run must end.
+//! The state that a running handler and its runner share: the journal, the open questions, and the reason to end the
+//! run.
 
 mod held;
 mod kept;
@@ -56,15 +57,15 @@ struct State {
     kept: Kept,
     questions: Questions,
     steps: Steps,
-    /// How many steps and checks must end before the run may.
+    /// Counts the steps and checks that must end before the run may.
     in_flight: usize,
-    /// What the sink has not been told of yet.
+    /// The entries that the sink has not been told of yet.
     outbox: Outbox,
-    /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
+    /// The call on the flow that came from inside a step or a check, where only the handler's own code may make it.
     misused: Option<String>,
 }
 
-/// Whether a run may end.
+/// The answer to the question whether a run may end.
 pub(super) enum Rest {
     /// It goes on.
     None,
@@ -74,7 +75,7 @@ pub(super) enum Rest {
     At(usize),
 }
 
-/// Whether a call on the flow goes on.
+/// The answer to a call on the flow: it goes on, waits, or never will.
 pub(crate) enum Admission {
     /// It does, in this branch.
     To(BranchId),
@@ -116,7 +117,7 @@ impl ActiveRun {
         place::in_body(self.id(), turn, poll)
     }
 
-    /// Where and when the handler makes something now.
+    /// Returns the place and time at which the handler makes something now.
     pub(crate) fn making(&self) -> Option<Making> {
         place::making(self.id())
     }
@@ -146,8 +147,8 @@ impl ActiveRun {
         state.questions.branches.living(branch)
     }
 
-    /// Whether there is nothing to wait for but answers: not if the handler gave way, and may ask more. The waker is kept
-    /// for what happens from now on: first it, then the look, so that nothing falls between.
+    /// Looks whether the run waits for nothing but answers: not if the handler gave way, and may ask more. It keeps the
+    /// waker for what happens from now on, and looks only after that, so that it misses nothing.
     pub(super) fn rest(&self, runner: &Waker, gave_way: bool) -> Rest {
         self.runner.register(runner);
         let state = self.state();
@@ -180,7 +181,7 @@ impl ActiveRun {
         is_idle
     }
 
-    /// What the sink is to be told next.
+    /// Takes the next batch for the sink.
     pub(super) fn take_batch(&self) -> Option<Batch> {
         self.context.sink.as_ref()?;
         self.state().outbox.take()
@@ -456,12 +457,13 @@ impl Within {
 }
 
 impl State {
-    /// Whether the run may end though its handler would go on: something was asked, or is looked for again later.
+    /// Returns true if the run may end though its handler would go on: it asked something, or looks for something again
+    /// later.
     fn asks(&self) -> bool {
         !self.questions.open.is_empty() || self.visits().next().is_some()
     }
 
-    /// What a run that is overdue was waiting for, in words for the caller.
+    /// Says in words for the caller what a run that is overdue was waiting for.
     fn waited_for(&self) -> String {
         let steps = self.steps_under_way().into_iter().map(|name| format!("step `{name}`"));
         let all: Vec<_> = steps.chain(self.checks_under_way().map(|key| format!("`until` of `{key}`"))).collect();

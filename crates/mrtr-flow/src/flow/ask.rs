@@ -49,7 +49,7 @@ struct Options<V> {
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 
-/// What a question gives: the answer, or an error if it was declined or cancelled.
+/// The mode of a question that gives the answer, or an error if the person declined or cancelled.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -63,7 +63,7 @@ struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Required {}
 
-/// What a question gives: what the person did.
+/// The mode of a question that gives what the person did.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -78,7 +78,7 @@ pub enum Required {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum FullAnswer {}
 
-/// What a question gives: the answer, or `None` if it was asked and not answered.
+/// The mode of a question that gives the answer, or `None` if it was asked and not answered.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -92,7 +92,7 @@ pub enum FullAnswer {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Optional {}
 
-/// What a person did with a question.
+/// The action of a person who was asked: an answer, a refusal, or neither.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -117,7 +117,7 @@ pub enum Answered<T> {
     Cancelled,
 }
 
-/// How a question gives its answer. Implemented here alone.
+/// The way in which a question gives its answer. Implemented here alone.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -129,10 +129,10 @@ pub enum Answered<T> {
 /// }
 /// ```
 pub trait AnswerMode: Copy + Send {
-    /// What awaiting the question gives.
+    /// The output of the question when it is awaited.
     type Output<V>;
 
-    /// What it gives among others in [`Flow::join`].
+    /// The output of the question in a [`Flow::join`].
     type Joined<V>;
 
     #[doc(hidden)]
@@ -141,7 +141,7 @@ pub trait AnswerMode: Copy + Send {
     #[doc(hidden)]
     fn output<V>(key: &str, answered: Answered<V>) -> Self::Output<V>;
 
-    /// What it gives where the flow is closed; `None` if it has no way to say so.
+    /// Returns the output of the question on a closed flow; `None` if this mode has no way to say so.
     #[doc(hidden)]
     fn closed<V>() -> Option<Self::Output<V>> {
         None
@@ -271,7 +271,7 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
     }
 }
 
-/// How far a question has come.
+/// The state of a question that is awaited.
 enum Progress<V> {
     /// Its answer is here.
     Answered(Answered<V>),

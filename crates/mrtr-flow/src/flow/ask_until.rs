@@ -147,7 +147,7 @@ where
     }
 }
 
-/// What is asked of the client while there is no decision.
+/// The question for the client while there is no decision.
 struct Asks<'a, I: NamespacedInput> {
     run: &'a ActiveRun,
     key: &'a str,

@@ -75,7 +75,7 @@ macro_rules! join_of_tuples {
             }
         }
 
-        /// What it gives is never pinned.
+        /// Is `Unpin`, since nothing pins the outputs of the members.
         impl<$($one),*> Unpin for $joined<'_, $($one),*> {}
 
         impl<$($one),*> Future for $joined<'_, $($one),*> {
@@ -142,7 +142,7 @@ impl<T> fmt::Debug for JoinAll<'_, T> {
     }
 }
 
-/// What it gives is never pinned.
+/// Is `Unpin`, since nothing pins the outputs of the members.
 impl<T> Unpin for JoinAll<'_, T> {}
 
 impl<T> Future for JoinAll<'_, T> {

@@ -38,10 +38,10 @@ use crate::support::echo;
 /// }
 /// ```
 pub trait QuestionKind: sealed::Sealed + 'static {
-    /// What an accepted answer is.
+    /// The type of an accepted answer.
     type Value: Send;
 
-    /// What to ask, with a note on why the last answer would not do.
+    /// Makes the request, with a note on why the last answer would not do.
     #[doc(hidden)]
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String>;
 
@@ -49,7 +49,7 @@ pub trait QuestionKind: sealed::Sealed + 'static {
     #[doc(hidden)]
     fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String>;
 
-    /// Whether its answer makes no sense without the state it was asked with.
+    /// True if its answer makes no sense without the state it was asked with.
     #[doc(hidden)]
     const NEEDS_STATE: bool = false;
 
@@ -62,7 +62,7 @@ pub trait QuestionKind: sealed::Sealed + 'static {
 pub(super) struct Fingerprint {
     /// Tells it apart from another question of the same name in this run, whose answer may be of another type.
     pub(super) identity: u64,
-    /// What is kept with its answer, for later runs.
+    /// The wording that is kept with its answer, for later runs.
     pub(super) wording: Wording,
 }
 
@@ -76,7 +76,7 @@ impl Fingerprint {
         Self { identity: hasher.finish(), wording: Wording(short) }
     }
 
-    /// What is kept with the answer.
+    /// Returns the wording that is kept with the answer.
     pub(super) fn asked(&self) -> Asked {
         Asked { wording: self.wording, pinned: None }
     }
@@ -128,8 +128,8 @@ pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
     }
 }
 
-/// What a form can ask for: every struct of plain fields that can be read from JSON and has a schema, from which the form
-/// is made. Whether its fields are plain is known when it is first asked for.
+/// A type that a form can ask for: every struct of plain fields that can be read from JSON and has a schema. The form
+/// is made from the schema. A type with other fields is found out when it is first asked for.
 ///
 /// ```
 /// use mrtr_flow::flow::FormType;
@@ -300,7 +300,7 @@ impl QuestionKind for RootsQuestion {
 /// ```
 pub struct NamespacedQuestion<I: NamespacedInput> {
     params: I::Params,
-    /// Where it was asked, from which the id of its interaction follows.
+    /// The scopes in which it was asked, from which the id of its interaction follows.
     scopes: String,
     name: String,
 }

@@ -24,14 +24,14 @@ use crate::error::FlowError;
 /// }
 /// ```
 pub trait Race<'a> {
-    /// What the winner gives.
+    /// The output of the winner.
     type Output: Send + 'a;
 
     #[doc(hidden)]
     fn slots(self) -> Contestants<'a, Self::Output>;
 }
 
-/// Who races, and under which name it is recorded who won.
+/// The members of a race, and the name under which the journal records the winner.
 #[derive(Debug)]
 pub struct Contestants<'a, T> {
     name: String,
@@ -61,7 +61,7 @@ macro_rules! race_of_tuples {
     )*};
 }
 race_of_tuples! {
-    /// What the winner of two gave.
+    /// The output of the winner of two.
     ///
     /// ```
     /// use mrtr_flow::flow::Race2;
@@ -70,7 +70,7 @@ race_of_tuples! {
     /// assert_eq!(raced, Race2::Second("yours"));
     /// ```
     Race2: A 0 First "The first member won." B 1 Second "The second member won.";
-    /// What the winner of three gave.
+    /// The output of the winner of three.
     ///
     /// ```
     /// use mrtr_flow::flow::Race3;
@@ -79,7 +79,7 @@ race_of_tuples! {
     /// assert_eq!(raced, Race3::Third(true));
     /// ```
     Race3: A 0 First "The first member won." B 1 Second "The second member won." C 2 Third "The third member won.";
-    /// What the winner of four gave.
+    /// The output of the winner of four.
     ///
     /// ```
     /// use mrtr_flow::flow::Race4;

@@ -63,7 +63,7 @@ impl Drop for Made<'_> {
     }
 }
 
-/// How often, and after what pauses, a failed step is tried again.
+/// A policy of retries: the number of times that a failed step is tried again, and the pauses between them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -100,7 +100,7 @@ impl<F> fmt::Debug for Once<F> {
     }
 }
 
-/// What can be the work of a step: a future, which may be sent to another thread, of a [`StepResult`].
+/// The work of a step: a future, which may be sent to another thread, of a [`StepResult`].
 ///
 /// ```
 /// use mrtr_flow::flow::StepWork;
@@ -118,7 +118,7 @@ pub trait StepWork<'a>: Future<Output: StepResult> + Send + 'a {}
 
 impl<'a, F: Future<Output: StepResult> + Send + 'a> StepWork<'a> for F {}
 
-/// What the work of a step ends in: a `Result` of a value that can be recorded and read again, or any error.
+/// The output of a step's work: a `Result` of a value that can be recorded and read again, or any error.
 ///
 /// ```
 /// use mrtr_flow::flow::StepResult;
@@ -136,7 +136,7 @@ pub trait StepResult {}
 
 impl<T: Serialize + DeserializeOwned + Send, E: Into<Failure> + Send> StepResult for Result<T, E> {}
 
-/// What a step does. Implemented here alone: for a future, and for a closure that begins one.
+/// The work that a step does. Implemented here alone: for a future, and for a closure that begins one.
 pub trait Work<'a>: Send + 'a {
     /// The future.
     type Future: Future + Send + 'a;

@@ -52,9 +52,9 @@ struct Checked<'a, U: Fn() -> Unsettled> {
     key: &'a str,
     unsettled: U,
     watch: Arc<Watch>,
-    /// What it holds, once it was polled and until it is settled.
+    /// The hold on its branch, once it was polled and until it is settled.
     hold: Option<HoldId>,
-    /// Whether its check has found nothing.
+    /// True if its check has found nothing.
     is_unsettled: bool,
 }
 

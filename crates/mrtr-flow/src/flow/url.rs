@@ -37,7 +37,7 @@ pub struct UrlAsk<'a> {
     valid_for: Option<Duration>,
 }
 
-/// What is asked, and where to go.
+/// The question: a message, and the URL to visit.
 #[derive(Debug)]
 pub(super) struct UrlQuestion {
     message: String,
@@ -200,7 +200,7 @@ impl UrlAsk<'_> {
         &self.key
     }
 
-    /// What it is while it is not done: a refusal stands; consent without completion is asked for again.
+    /// Returns what to do while it is not done: a refusal stands; consent without completion is asked for again.
     fn unsettled(&self, found: &Evaluation, asked: Asked) -> Unsettled {
         let run: &ActiveRun = &self.flow.run;
         let Evaluation::Given(response, answered) = found else {

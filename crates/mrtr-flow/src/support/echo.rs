@@ -1,4 +1,4 @@
-//! What a peer sent, as it may be said again: in an error, or in the log.
+//! Texts that a peer sent, made fit to be repeated in an error or in the log.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! How the question of an answer was worded; and answers that came without a state, kept as the one text in which they
-//! came until a question wants one.
+//! The wording of an answer's question; and answers that came without a state, kept as the one text in which they came
+//! until a question wants one.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use mrtr_schema::MemberIndex;
 
 use super::leaf::Leaf;
 
-/// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
+/// The wording of a question: kept with its answer, so that a later run can tell whether it asks the same.
 ///
 /// ```
 /// use mrtr_flow::{Journal, Question};
@@ -44,14 +44,14 @@ impl Asked {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) gave.
+    /// Reads what [`to_bytes`](Self::to_bytes) gave.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&[a, b, c], pinned) = bytes.split_first_chunk()?;
         let pinned = if pinned.is_empty() { None } else { Some(Pinned(pinned.try_into().ok()?)) };
         Some(Self { wording: Wording(u32::from_be_bytes([0, a, b, c])), pinned })
     }
 
-    /// Where one question is asked in two places, it is pinned if one of them wants that.
+    /// Adds the wish of another place that asks the question: it is pinned if one of them wants that.
     pub(crate) fn pin(&mut self, other: Self) {
         self.pinned = self.pinned.or(other.pinned);
     }
@@ -62,7 +62,7 @@ impl Asked {
 pub(crate) struct Wording(pub(crate) u32);
 
 impl Wording {
-    /// Whether both are known, and differ.
+    /// Returns true if both are known, and differ.
     pub(crate) fn differs(self, other: Self) -> bool {
         self != other && self != Self::default() && other != Self::default()
     }
@@ -88,7 +88,7 @@ impl UnsealedAnswers {
         Self { text, index, used: HashSet::new() }
     }
 
-    /// How long their text is.
+    /// Returns the length of their text.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

@@ -123,7 +123,7 @@ impl Entries {
 }
 
 impl<'a> Entry<'a> {
-    /// What it says.
+    /// Returns the kind of the entry.
     pub fn kind(&self) -> EntryKind {
         self.kind
     }

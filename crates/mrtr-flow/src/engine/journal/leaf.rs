@@ -36,7 +36,7 @@ impl HeapSize for Leaf {
     }
 }
 
-/// What a block takes that is shared: two counters stand in front of it.
+/// The bytes that a shared block takes: two counters stand in front of it.
 pub(super) const fn counted_block(bytes: usize) -> usize {
     allocated(bytes + 2 * size_of::<usize>())
 }
@@ -171,14 +171,14 @@ impl From<&RawValue> for Leaf {
     }
 }
 
-/// What was answered or done belongs in no log.
+/// Shows no content: answers and outcomes belong in no log.
 impl fmt::Debug for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Leaf({} bytes)", self.len())
     }
 }
 
-/// What a store gave back as a leaf is none.
+/// A store gave back a leaf that is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("what was recorded is not JSON")]
 pub(crate) struct NotJson;

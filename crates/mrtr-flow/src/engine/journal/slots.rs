@@ -14,10 +14,10 @@ use super::leaf::{Leaf, counted_block};
 /// they are looked for: no library has that, and a few are looked through one by one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
-    /// What entries that came in one piece are parts of.
+    /// The piece that holds the entries which came together.
     piece: Arc<[u8]>,
     list: Vec<Slot>,
-    /// Where each is, once there are more than a few; by a hash of what it is about.
+    /// The place of each, by a hash of its subject, once there are more than a few.
     places: Option<Box<Places>>,
     /// Roughly how many bytes the answers take that came since the last run.
     pub(super) new_answers: usize,
@@ -30,7 +30,7 @@ struct Places {
     /// Not the quick one: among these names are some that clients choose.
     hasher: RandomState,
     by_hash: HashMap<u64, u32>,
-    /// Whether two of them have one hash: then all are looked through.
+    /// True if two of them have one hash: then a search looks through all.
     collided: bool,
 }
 
@@ -184,7 +184,7 @@ impl Slots {
     }
 }
 
-/// What a journal in waiting keeps: its entries, their texts, and the table in which they are found.
+/// Counts what a journal in waiting keeps: its entries, their texts, and the table that finds them.
 impl HeapSize for Slots {
     fn heap_bytes(&self) -> usize {
         let piece = if self.piece.is_empty() { 0 } else { counted_block(self.piece.len()) };
@@ -271,12 +271,12 @@ impl<'a> View<'a> {
         self.slot.parts.leaf.leaf(&self.slots.piece)
     }
 
-    /// How long its name is.
+    /// Returns the length of its name.
     pub(super) fn name_length(self) -> usize {
         self.slot.name.len()
     }
 
-    /// How long its leaf is.
+    /// Returns the length of its leaf.
     pub(super) fn size(self) -> usize {
         self.slot.parts.leaf.len()
     }
@@ -285,5 +285,5 @@ impl<'a> View<'a> {
 /// So many are quicker looked through than hashed.
 const FEW: usize = 16;
 
-/// As many as most journals have.
+/// The number of entries that most journals have.
 const USUAL: usize = 6;

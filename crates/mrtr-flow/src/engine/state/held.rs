@@ -20,7 +20,7 @@ pub(crate) struct HeldCall {
 #[derive(Debug, Default)]
 pub(super) struct HeldCalls {
     waiting: BTreeMap<u64, Waker>,
-    /// How many ever waited.
+    /// Counts all the calls that ever waited.
     count: u64,
 }
 

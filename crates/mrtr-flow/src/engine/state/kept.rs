@@ -1,4 +1,4 @@
-//! What a run leaves to the next one: its journal, the room that this has, and whether a state must carry it.
+//! The part of a run that the next one gets: its journal, the room in it, and whether a state must carry it.
 
 use super::{Ending, State};
 use crate::engine::context::{JournalLimit, RunContext};
@@ -9,16 +9,16 @@ pub(super) struct Kept {
     pub(super) journal: Journal,
     /// Roughly how many bytes the journal takes, sealed.
     pub(super) size: usize,
-    /// How many it may take.
+    /// The bytes that it may take.
     pub(super) limit: JournalLimit,
     pub(super) unsealed: Unsealed,
-    /// Whether the next run cannot do without the journal.
+    /// True if the next run needs the journal.
     pub(super) must_carry: bool,
-    /// How far an earlier run had come.
+    /// The progress of an earlier run.
     pub(super) resumed: Option<Leaf>,
 }
 
-/// What becomes of answers that came without a state.
+/// The use of answers that came without a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsealed {
     /// A question may use them.
@@ -49,8 +49,8 @@ impl Kept {
 }
 
 impl State {
-    /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
-    /// so that a retry is the same flow, and does nothing twice.
+    /// Returns true if the run used no answers that came without a state. If it used some, the run ends: first they go
+    /// out in a state, so that a retry is the same flow, and does nothing twice.
     pub(super) fn checkpoint_unsealed(&mut self) -> bool {
         if self.kept.unsealed != Unsealed::Used {
             return true;

@@ -1,4 +1,4 @@
-//! How far a run has come: whether its handler goes on, and if not, why the run ends.
+//! The phase of a run: its handler goes on, or the run ends for a reason.
 
 use super::StopReason;
 use crate::error::Failure;

@@ -13,7 +13,7 @@ use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
 use crate::error::{Failure, ToolError};
 use crate::support::by_name::{ByName, Names};
 
-/// What a question finds under its name.
+/// The result of a question's look under its name.
 pub(crate) enum Evaluation {
     /// Nothing may be read or asked any more.
     Park,
@@ -27,18 +27,18 @@ pub(crate) enum Evaluation {
     Given(Leaf, Asked),
 }
 
-/// What is asked in a run, and what waits for the answers.
+/// The questions of a run, and the calls that wait for their answers.
 #[derive(Default)]
 pub(super) struct Questions {
     /// Open questions, in the order in which they were asked.
     pub(super) open: ByName<Box<Question>>,
-    /// How often something happened for which the handler is polled once more before the run may end: a question was
+    /// Counts the events after which the runner polls the handler once more before the run may end: a question was
     /// opened, or calls that were held may begin.
     pub(super) turns: usize,
     pub(super) branches: Branches<HeldQuestion>,
     pub(super) held_calls: HeldCalls,
-    /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
-    /// up by hand has no meaning yet.
+    /// The question that this run read under each name: one name must mean one thing. A name that the handler only
+    /// looked up by hand has no meaning yet.
     pub(super) read: Names<Option<u64>>,
 }
 
@@ -132,7 +132,7 @@ impl ActiveRun {
         times
     }
 
-    /// What was decided elsewhere, once it was.
+    /// Returns the decision that came from elsewhere, once there is one.
     pub(crate) fn decision(&self, key: &str) -> Option<Leaf> {
         self.state().kept.journal.decision(key)
     }

@@ -17,7 +17,7 @@ pub(super) struct HeldQuestion {
     pub(super) stage: Stage,
 }
 
-/// What an unanswered question is waiting for.
+/// The event that an unanswered question waits for.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// It was first polled after another had been passed over, and is not asked unless a race takes that one back.
@@ -32,7 +32,7 @@ pub(super) enum Stage {
     Failed,
 }
 
-/// What becomes of a question that its check does not settle.
+/// A question that its check may leave unsettled, and what happens to it then.
 #[derive(Debug)]
 pub(crate) struct Unsettled {
     /// The words that it was answered in and those in which it is asked now, if they differ.
@@ -40,10 +40,10 @@ pub(crate) struct Unsettled {
     pub(crate) otherwise: Otherwise,
 }
 
-/// What a question that is not settled is, by what is known of it.
+/// The treatment of a question that is not settled, by what the journal has about it.
 #[derive(Debug)]
 pub(crate) enum Otherwise {
-    /// It is asked. Whether the state must carry what is known then.
+    /// It is asked. With `must_carry`, the state must carry the journal then.
     Ask { question: Box<Question>, must_carry: bool },
     /// The user consented to a visit, which is looked for again.
     LookAgain,
@@ -53,10 +53,10 @@ pub(crate) enum Otherwise {
     Mistake(String),
 }
 
-/// When to look again for a visit.
+/// The next look for a visit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LookAgain {
-    /// How often it was looked for.
+    /// Counts the looks so far.
     pub(super) count: u32,
     pub(super) pause: Duration,
 }

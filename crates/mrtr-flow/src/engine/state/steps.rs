@@ -13,7 +13,7 @@ use crate::engine::{Making, Watcher};
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
-/// What a name of a step or a race was used for in a run.
+/// The use of a step's or a race's name in a run.
 #[derive(Debug)]
 pub(super) enum StepUse {
     /// Something of this name was come by, and nothing begun.
@@ -28,7 +28,7 @@ pub(super) enum StepUse {
 
 /// The steps and races of a run.
 pub(super) struct Steps {
-    /// What each name was used for in this run.
+    /// The use of each name in this run.
     pub(super) uses: Names<StepUse>,
     /// The last step that gave an outcome: where and when it was made, and its place among the steps.
     last_outcome: Option<(Making, usize)>,
@@ -36,7 +36,7 @@ pub(super) struct Steps {
     free_watcher: Option<Watcher>,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
     pub(super) given_up: Vec<String>,
-    /// Whether a race was run: what lost was asked for and is not looked at.
+    /// True if the run had a race: the handler made the members that lost, and nothing looks at them.
     pub(super) raced: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Steps {
     }
 }
 
-/// What a step finds under its name.
+/// The result of a step's look under its name.
 pub(crate) enum StepStart {
     /// It waits for the end of the run.
     Park,
@@ -105,7 +105,8 @@ impl ActiveRun {
         poll_fn(|cx| self.state().outbox.poll_kept(number, cx.waker())).await
     }
 
-    /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
+    /// Ready when an idempotency key may be handed out. Before that, the run may have to end with its answers in a
+    /// state.
     pub(crate) fn poll_key(&self, name: &str, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         use crate::engine::place::Within;
         let mut state = self.state();
@@ -160,7 +161,7 @@ impl ActiveRun {
         }
     }
 
-    /// How far an earlier run had come.
+    /// Returns the progress of an earlier run.
     pub(crate) fn resumed(&self) -> Option<Leaf> {
         self.state().kept.resumed.clone()
     }
@@ -200,8 +201,8 @@ impl ActiveRun {
 }
 
 impl State {
-    /// What is recorded of a step or a race; also under the name that an older version gave it, if nothing of that name
-    /// was come by in this run.
+    /// Returns the record of a step or a race; also under the name that an older version gave it, if this run has come
+    /// by nothing of that name.
     pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
         let recorded = self.kept.journal.step(name);
         if recorded.is_some() || !name.contains('/') {
@@ -218,7 +219,7 @@ impl State {
         self.steps.last_outcome = making.and_then(|making| Some((making, self.steps.uses.place(name)?)));
     }
 
-    /// What watches the next step: the run itself, if it does not watch another.
+    /// Returns a watcher for the next step: the run itself, if it does not watch another.
     fn watcher(&mut self) -> Watcher {
         self.steps.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
     }
@@ -343,10 +344,10 @@ impl ActiveRun {
     }
 }
 
-/// What the progress of a yield point is called where entries are named.
+/// The name of a yield point's progress where entries are named.
 const PROGRESS: &str = "progress";
 
-/// What a race finds under its name.
+/// The result of a race's look under its name.
 pub(crate) enum RaceStart {
     /// It waits for the end of the run.
     Park,
@@ -386,8 +387,8 @@ impl ActiveRun {
         RaceStart::Park
     }
 
-    /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
-    /// a spawned task is not to be recorded after the reply.
+    /// Returns true if the handler's own code is being polled, in a run that goes on: the run must not record a race
+    /// after the reply, which a handler could begin and then hand to a spawned task.
     pub(crate) fn is_at_home(&self) -> bool {
         here(self.id()).is_some() && !self.state().phase.is_closed()
     }

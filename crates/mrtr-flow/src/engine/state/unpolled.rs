@@ -1,4 +1,4 @@
-//! What a run makes of steps and checks that nothing polls while it waits for them.
+//! Steps and checks that nothing polls while the run waits for them.
 
 use super::ActiveRun;
 use super::settling::Stage;
@@ -10,7 +10,7 @@ use crate::error::Failure;
 #[derive(Debug, PartialEq)]
 pub(in crate::engine) struct Unpolled {
     what: What,
-    /// How often it had been polled before.
+    /// The number of earlier polls.
     polls: u64,
 }
 

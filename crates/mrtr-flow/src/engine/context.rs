@@ -69,7 +69,7 @@ pub struct RunContext {
 pub struct JournalLimit(usize);
 
 impl JournalLimit {
-    /// A journal that may take so many bytes in all.
+    /// Makes the limit of a journal that may take this many bytes in all.
     pub fn of(total: usize) -> Self {
         Self(total)
     }
@@ -133,8 +133,8 @@ impl Runner {
 pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 
 impl RunContext {
-    /// A run of this flow, for a client that speaks this revision and declared this. Where no client of MCP's is asked,
-    /// the revision says in which form questions and answers are written.
+    /// Makes the context of a run of this flow, for a client that speaks this revision and declared these capabilities.
+    /// If the run asks no MCP client, the revision still sets the form in which questions and answers are written.
     pub fn new(
         environment: Arc<Environment>,
         revision: Revision,
@@ -159,9 +159,9 @@ impl RunContext {
         }
     }
 
-    /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    /// Makes a context for tests: a key of this process, no caller, and a client that declared nothing.
     ///
-    /// There is no server with which inputs could be registered, so a handler may ask for any.
+    /// No server registers inputs here, so a handler may ask for any.
     pub fn for_tests() -> Self {
         let mut environment = Environment::sealed_by(Sealer::this_process_only());
         environment.inputs = Inputs::Any;
@@ -183,7 +183,7 @@ impl RunContext {
         self
     }
 
-    /// Puts the flow down at a yield point where this says so, three times at most: the run ends with
+    /// Puts the flow down at a yield point if `sheds` returns true, three times at most: the run ends with
     /// [`Outcome::Yielded`](crate::Outcome::Yielded).
     ///
     /// ```
@@ -204,29 +204,29 @@ impl RunContext {
         self
     }
 
-    /// Has entries kept as they are made.
+    /// Keeps entries in this sink as the run makes them.
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn JournalSink>) -> Self {
         self.sink = Some(sink);
         self
     }
 
-    /// Ends the run after this long, with an error that says what it was waiting for. It counts from the moment at
-    /// which the handler first waits for something.
+    /// Ends the run after this long, with an error that says what it was waiting for. The time counts from the moment
+    /// at which the handler first waits for something.
     #[must_use]
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = limit;
         self
     }
 
-    /// Lets the run be stopped from outside.
+    /// Lets this signal stop the run from outside.
     #[must_use]
     pub fn stop(mut self, signal: StopSignal) -> Self {
         self.stop = Some(signal);
         self
     }
 
-    /// Takes what the flow says while it runs: how far it has come, and log messages.
+    /// Sends to this sink what the flow says while it runs: its progress, and log messages.
     #[must_use]
     pub fn notifications(mut self, sink: Arc<dyn NotificationSink>) -> Self {
         self.notifications = Some(sink);
@@ -252,7 +252,7 @@ impl RunContext {
         self.lazy_flow.flow_progress(&self.environment).flow()
     }
 
-    /// An id for an interaction outside the flow, such as a visit of a URL.
+    /// Returns an id for an interaction outside the flow, such as a visit of a URL.
     #[doc(hidden)]
     pub fn interaction_id(&self, scopes: &str, name: &str) -> String {
         self.derived_id("mrtr interaction id", scopes, name)
@@ -296,7 +296,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A subject of an issuer.
+    /// Makes a caller of an issuer and a subject.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self { issuer: issuer.into(), subject: subject.into() }
     }
@@ -311,7 +311,7 @@ impl Caller {
         &self.subject
     }
 
-    /// The caller as a binding of a state takes it.
+    /// Returns the caller in the form that the binding of a state takes.
     ///
     /// ```
     /// let ann = mrtr_flow::Caller::new("https://id.example.com", "ann");
@@ -322,7 +322,7 @@ impl Caller {
     }
 }
 
-/// Takes what a flow says while it runs. A runner says with [`RunContext::notifications`] where it goes.
+/// Takes what a flow says while it runs. A runner sets it with [`RunContext::notifications`].
 ///
 /// [`RunContext::notifications`]: crate::RunContext::notifications
 ///
@@ -345,7 +345,7 @@ impl Caller {
 /// ```
 #[async_trait]
 pub trait NotificationSink: Send + Sync + 'static {
-    /// Takes how far the flow has come. The handler goes on when this has returned.
+    /// Takes the progress of the flow. The handler goes on when this has returned.
     async fn progress(&self, progress: Progress);
 
     /// Takes a log message. The handler goes on when this has returned.
@@ -373,7 +373,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So far, of an unknown total and without words.
+    /// Makes a progress of this amount, without a total or a text.
     pub fn new(progress: impl Into<Number>) -> Self {
         Self { progress: progress.into(), total: None, message: None }
     }

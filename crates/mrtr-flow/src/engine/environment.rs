@@ -50,8 +50,8 @@ pub struct Environment {
 struct FlowIds(Box<dyn Fn(Option<Lifetimes>, Timestamp) -> FlowProgress + Send + Sync>);
 
 impl Environment {
-    /// An environment whose flows begin as this says. It is asked with the lifetimes that the runner wants for the flow,
-    /// if not the usual ones, and with the time.
+    /// Makes an environment whose flows `flow_ids` begins. It gets the time, and the lifetimes that the runner wants
+    /// for the flow if they are not the usual ones.
     ///
     /// ```
     /// use mrtr_flow::Environment;
@@ -72,8 +72,8 @@ impl Environment {
         }
     }
 
-    /// An environment whose journals are sealed into states by this: it gives the ids, and a journal may hold what fits
-    /// into the longest state.
+    /// Makes an environment for this sealer, which draws the flow ids and seals the journals into states. A journal may
+    /// hold what fits into the longest state.
     pub fn sealed_by(sealer: Sealer) -> Self {
         let limit = journal_limit(sealer.longest_state());
         let flow_ids = move |lifetimes: Option<Lifetimes>, now| match lifetimes {
@@ -101,9 +101,9 @@ impl Environment {
         self
     }
 
-    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead:
-    /// see [`Ask::until`](crate::flow::Ask::until). `page` makes the message and the URL from what is asked and the id
-    /// of the interaction.
+    /// Lets handlers ask for an application's own input, and asks a client that did not declare it to visit a URL
+    /// instead: see [`Ask::until`](crate::flow::Ask::until). `page` makes the message and the URL from the input's
+    /// parameters and the id of the interaction.
     pub fn input_by_url<I: NamespacedInput + 'static>(
         mut self,
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
@@ -131,7 +131,7 @@ impl Environment {
         self.flow_ids.0(lifetimes, now)
     }
 
-    /// The time, by the environment's clock.
+    /// Returns the time of the environment's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -171,17 +171,17 @@ fn journal_limit(longest_state: usize) -> usize {
 const CLAIMS: usize = 1024;
 const _: () = assert!(mrtr_state::DEFAULT_LIMIT > 4 * CLAIMS);
 
-/// Values that a program and the crates above this one give to handlers, one of a type.
+/// Values that a program and the crates above this one give to handlers, one of each type.
 #[derive(Default)]
 pub struct Extensions(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// Adds a value, in the place of one of its type.
+    /// Adds a value. It takes the place of an earlier one of its type.
     pub fn insert<S: Send + Sync + 'static>(&mut self, value: S) {
         self.0.insert(TypeId::of::<S>(), Box::new(value));
     }
 
-    /// The value of a type.
+    /// Returns the value of a type.
     pub fn get<S: 'static>(&self) -> Option<&S> {
         self.0.get(&TypeId::of::<S>()).and_then(|value| value.downcast_ref())
     }
@@ -219,8 +219,7 @@ impl Forms {
     }
 }
 
-/// The flow of a round. Most calls ask nothing and carry nothing, and then no id is needed for them: to draw one
-/// takes a system call.
+/// The flow of a round. Most calls ask nothing and carry nothing, and need no id: to draw one takes a system call.
 #[derive(Debug, Clone)]
 pub struct LazyFlow(Arc<Inner>);
 
@@ -232,7 +231,7 @@ struct Inner {
 }
 
 impl LazyFlow {
-    /// A flow that begins now.
+    /// Makes a flow that begins now.
     pub fn beginning(lifetimes: Option<Lifetimes>, now: Timestamp) -> Self {
         Self(Arc::new(Inner { flow_progress: OnceLock::new(), lifetimes, begun: now }))
     }
@@ -247,7 +246,7 @@ impl LazyFlow {
         *self.0.flow_progress.get_or_init(|| environment.begin_flow(self.0.lifetimes, self.0.begun))
     }
 
-    /// The round: the first one, if no id was drawn.
+    /// Returns the number of the round: 1 if no id was drawn.
     pub fn round(&self) -> u32 {
         self.known().map_or(1, |flow_progress| flow_progress.round())
     }

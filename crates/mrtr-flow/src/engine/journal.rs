@@ -27,8 +27,8 @@ pub(crate) use leaf::Leaf;
 
 /// The entries of a flow, by name.
 ///
-/// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants. What a
-/// run does not look for is not read.
+/// Entries have names, not numbers: a new version of a handler that asks other questions keeps the answers that it
+/// still wants. A run reads only the entries that it looks for.
 ///
 /// ```
 /// use mrtr_flow::{Asked, Journal};
@@ -69,18 +69,18 @@ pub(crate) enum AnswerEntry {
     Skipped,
 }
 
-/// A question that a journal says was asked. [`Journal::settle_pending`] has an example.
+/// A question that the client was asked, by its journal. [`Journal::settle_pending`] has an example.
 #[derive(Debug)]
 pub struct Pending(Leaf);
 
 impl Pending {
-    /// Its name.
+    /// Returns its name.
     pub fn key(&self) -> &str {
         self.0.as_str()
     }
 }
 
-/// Why bytes are no journal.
+/// The error for bytes that are no journal.
 ///
 /// ```
 /// use mrtr_flow::Journal;
@@ -93,7 +93,7 @@ impl Pending {
 pub struct JournalError(PayloadError);
 
 impl Journal {
-    /// Takes entries as [`to_bytes`](Self::to_bytes) or a sink got them, one after the other.
+    /// Reads entries that [`to_bytes`](Self::to_bytes) wrote or a sink was given, one after the other.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, JournalError> {
         let bytes = bytes.into();
         Self::read_from(&bytes).map_err(JournalError)
@@ -107,7 +107,7 @@ impl Journal {
         Ok(Self(Some(Box::new(slots))))
     }
 
-    /// The entries, one after the other, without those that others took the place of.
+    /// Writes the entries, one after the other, without those whose place a later one has taken.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write_to(&mut bytes);
@@ -124,24 +124,24 @@ impl Journal {
         self.all().all(|entry| matches!(entry.kind(), EntryKind::UnsealedAnswer | EntryKind::QuestionOpened))
     }
 
-    /// The names of the questions that are answered.
+    /// Returns the names of the answered questions.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
         let settled = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
         self.all().filter(settled).map(View::name)
     }
 
-    /// The names of the steps that were started.
+    /// Returns the names of the steps that were started.
     pub fn steps(&self) -> impl Iterator<Item = &str> {
         self.all().filter(|entry| entry.kind().space() == Space::Step).map(View::name)
     }
 
-    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
-    /// next run to say. `asked` is what [`Question::asked`](crate::Question::asked) was.
+    /// Takes in the answer to a question that was asked, in place of an earlier one. The next run decides whether the
+    /// answer will do. `asked` is the question's [`asked`](crate::Question::asked).
     pub fn answer(&mut self, key: impl AsRef<str>, response: &RawValue, asked: Asked) {
         self.put_answer(key.as_ref(), response.into(), asked);
     }
 
-    /// Takes note that an optional question was asked and not answered.
+    /// Notes that an optional question was asked and not answered.
     pub fn skip(&mut self, key: impl AsRef<str>) {
         self.put_skipped(key.as_ref());
     }
@@ -200,14 +200,14 @@ impl Journal {
         self.0.as_mut()?.remove(Space::Question, key)
     }
 
-    /// Takes note of a question that is asked of the client.
+    /// Notes a question that the client is asked.
     pub(crate) fn put_opened(&mut self, question: &Question) {
         let detail = Detail::Asked { asked: question.asked, optional: question.optional };
         self.put(&question.key, EntryKind::QuestionOpened, detail, Leaf::default());
     }
 
-    /// Takes in the answers to the questions that are open, and says which those were. One that has no answer and must
-    /// have one is asked again, if the next run does ask it.
+    /// Takes in the answers to the open questions, and returns those questions. If one needs an answer and has none,
+    /// the next run asks it again, provided that its handler still wants it.
     ///
     /// ```
     /// use mrtr_flow::{Failure, Flow, Journal, Outcome, RunContext, run};
@@ -241,7 +241,7 @@ impl Journal {
         pending
     }
 
-    /// Forgets which questions are open, optional ones too: none of them was answered or passed over by that.
+    /// Forgets which questions are open, optional ones too. This answers none of them, and skips none.
     pub(crate) fn forget_opened(&mut self) {
         if let Some(slots) = &mut self.0 {
             slots.settle_open(|_, _| None);
@@ -395,7 +395,7 @@ impl Journal {
         self.get(Space::Keys, "").is_some()
     }
 
-    /// Says whether this is news.
+    /// Notes that a key was given out; returns true if it is the first.
     pub(crate) fn put_key_given(&mut self) -> bool {
         let is_news = !self.gave_keys();
         if is_news {
@@ -408,13 +408,14 @@ impl Journal {
         self.all().any(|entry| entry.kind().space() == Space::Step)
     }
 
-    /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.
+    /// Returns roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there
+    /// is room.
     pub(crate) fn size(&self) -> usize {
         self.all().filter(|entry| entry.kind() != EntryKind::UnsealedAnswer).map(cost).sum()
     }
 
-    /// The answer with which it grew beyond this many bytes, if it was one: what a handler records is measured as it
-    /// is recorded.
+    /// Returns the answer with which it grew beyond this many bytes, if an answer did: the run measures what a handler
+    /// records as it records it.
     pub(crate) fn excess(&self, limit: usize) -> Option<&str> {
         let is_answer = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
         let counted = |entry: &View<'_>| entry.kind() != EntryKind::UnsealedAnswer && !is_answer(entry);
@@ -429,13 +430,14 @@ impl Journal {
         grown.map(View::name)
     }
 
-    /// The answer that would be too much even if the handler had nothing carried by hand, which is its own to bound.
+    /// Returns the answer that would be too much even if the handler had the client carry nothing by hand. The handler
+    /// itself must bound what it has carried.
     pub(crate) fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
         let carried = self.get(Space::Carried, "").map_or(0, cost);
         self.excess(limit + carried)
     }
 
-    /// Roughly how many bytes the answers take that came since the last run.
+    /// Returns roughly how many bytes the answers take that came since the last run.
     pub(crate) fn new_answers(&self) -> usize {
         self.0.as_ref().map_or(0, |slots| slots.new_answers)
     }
@@ -447,7 +449,7 @@ impl Journal {
         }
     }
 
-    /// The entry that takes most, in words for the log.
+    /// Names the entry that takes the most bytes, in words for the log.
     pub(crate) fn largest(&self) -> Option<String> {
         let largest = self.all().max_by_key(|entry| entry.size())?;
         let (name, size) = (largest.name(), largest.size());

@@ -31,10 +31,10 @@ pub enum Outcome<T> {
     Waiting(Vec<Question>),
     /// The handler wants to go on as a task.
     IntoTask,
-    /// The handler gave way, must be seen to have its answers before it goes on, or waits for what is settled elsewhere:
-    /// run again with the same journal.
+    /// The handler gave way at a yield point, or waits for a visit to a URL, or needs its answers in a state before it
+    /// goes on: run again with the same journal.
     Yielded {
-        /// The number of times that the flow has yielded for this reason.
+        /// The number of times that the flow was put down at a yield point, or that it looked for the visit.
         count: u32,
         /// The pause before the next run, unless something wakes the flow.
         pause: Duration,
@@ -69,12 +69,12 @@ pub struct RunReport<T> {
     pub must_carry: bool,
     /// The time after which to run again though questions are open: one of them may be settled elsewhere.
     pub look_again: Option<Duration>,
-    /// The questions that this run came by.
+    /// The questions that this run met.
     #[doc(hidden)]
     pub seen: SeenQuestions,
 }
 
-/// The questions that a run came by, by name: answered, open, left out or found done.
+/// The questions that a run met, by name: answered, open, left out or found done.
 #[derive(Debug)]
 pub struct SeenQuestions {
     pub(super) questions: Names<Option<u64>>,
@@ -83,17 +83,17 @@ pub struct SeenQuestions {
 }
 
 impl SeenQuestions {
-    /// Returns true if the run came by this one.
+    /// Returns true if the run met this one.
     pub fn contains(&self, key: &str) -> bool {
         self.questions.contains(key)
     }
 
-    /// All of them.
+    /// Returns the names of all of them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.questions.names()
     }
 
-    /// Those that have an answer, in an order of their own.
+    /// Returns the names of those that have an answer, sorted.
     pub fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
         let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();

@@ -31,13 +31,14 @@ pub struct Question {
     pub request: InputRequest,
     /// True if the flow goes on without an answer, once it has been asked.
     pub optional: bool,
-    /// For how long an answer is waited for, if not as long as usual.
+    /// The time for which the runner waits for an answer, if it is not the usual one.
     pub valid_for: Option<Duration>,
     /// Its wording, which the runner keeps with the answer.
     pub asked: Asked,
     /// The time after which to run again while it is open, if it may be settled elsewhere.
     pub look_again: Option<Duration>,
-    /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
+    /// The reason why the last answer would not do, if there was one: a runner that uses a key only once asks under a
+    /// fresh one.
     pub refused: Option<String>,
     /// True if one of the places that ask it waits as long as usual, though another set a time.
     pub(crate) as_usual: bool,
@@ -72,8 +73,8 @@ impl Question {
         gate::allows(&self.request, capabilities, revision)
     }
 
-    /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the
-    /// places that ask it.
+    /// Returns the time for which the runner waits for an answer, where `usual` is the usual time: the longest time
+    /// that a place that asks it wants.
     ///
     /// ```
     /// use std::time::Duration;

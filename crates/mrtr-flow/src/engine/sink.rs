@@ -33,12 +33,13 @@ use super::state::ActiveRun;
 /// ```
 #[async_trait]
 pub trait JournalSink: Send + Sync + 'static {
-    /// Keeps entries, after those of earlier calls. The runner makes one call at a time. A step starts when the entry
-    /// that says so is kept, and its handler goes on when its outcome is; a question may be shown once this returns.
+    /// Keeps entries, after those of earlier calls. The runner makes one call at a time. A step starts only when the
+    /// sink has kept the entry that says so, and the handler goes on only when the sink has kept the outcome. The
+    /// client may be shown a question once this returns.
     async fn record(&self, entries: &Entries) -> Result<(), SinkError>;
 }
 
-/// Why entries could not be kept: the run ends there.
+/// The reason why a sink could not keep entries: the run ends there.
 ///
 /// ```
 /// use mrtr_flow::SinkError;

@@ -15,9 +15,9 @@ use crate::engine::journal::{Asked, Leaf, Pinned};
 use crate::engine::{ActiveRun, Admission, Evaluation, HoldId, Question, park};
 use crate::error::FlowError;
 
-/// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
+/// A question. Await it for the answer; it ends in an error if the person declined or cancelled.
 ///
-/// The answer is checked against what is asked here; one that does not fit is asked for again.
+/// The flow checks the answer against the question, and asks again if the answer does not fit.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -45,7 +45,7 @@ struct Options<V> {
     valid_for: Option<Duration>,
 }
 
-/// A handler's own check of an answer, with the reason why it would not do.
+/// A handler's own check of an answer, whose error is the reason why the answer would not do.
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 
@@ -109,11 +109,11 @@ pub enum Optional {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a handler must deal with all three (EL-5)")]
 pub enum Answered<T> {
-    /// Answered it.
+    /// The person answered.
     Accepted(T),
-    /// Said no.
+    /// The person said no.
     Declined,
-    /// Went away without an answer.
+    /// The person went away without an answer.
     Cancelled,
 }
 
@@ -209,12 +209,12 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         Self { run: &flow.run, key, question, options, mode: PhantomData }
     }
 
-    /// Hands over what the person did, without an error.
+    /// Gives what the person did: a refusal is no error then.
     pub fn answer(self) -> Ask<'a, Q, FullAnswer> {
         self.mode()
     }
 
-    /// Asks once, and goes on without an answer: also if the client cannot be asked at all.
+    /// Asks once, and goes on without an answer. It also goes on if the client cannot be asked at all.
     pub fn optional(self) -> Ask<'a, Q, Optional> {
         self.mode()
     }
@@ -234,9 +234,9 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
         &self.key
     }
 
-    /// Checks an answer further. If it will not do, the question is put again, with the reason.
+    /// Checks an answer further. If it will not do, the flow asks again, with the reason.
     ///
-    /// How often is up to the client: a limit kept in the flow can be got round by resending an older state,
+    /// The client decides how often it tries. It can get round a limit that the flow keeps: it resends an older state,
     /// unless the tool is single-use.
     ///
     /// ```
@@ -400,7 +400,7 @@ impl<'a, Q: QuestionKind + Unpin, M: AnswerMode + Unpin> IntoFuture for Ask<'a, 
     }
 }
 
-/// A question that is being awaited.
+/// A question that the handler awaits.
 pub struct Asking<'a, Q: QuestionKind, M: AnswerMode> {
     ask: Ask<'a, Q, M>,
     state: AskingState,

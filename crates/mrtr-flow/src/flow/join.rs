@@ -20,7 +20,7 @@ use crate::error::FlowError;
 /// }
 /// ```
 pub trait Join<'a> {
-    /// All of them, being awaited.
+    /// The future that awaits all of them.
     type Future: Future + Send + 'a;
 
     #[doc(hidden)]

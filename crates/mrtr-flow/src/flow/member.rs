@@ -15,8 +15,8 @@ use super::{AskUntil, Flow, QuestionKind, UrlAsk, UrlUntil};
 use crate::engine::{ActiveRun, BranchId};
 use crate::error::{Failure, FlowError};
 
-/// Something that can stand in [`Flow::join`](super::Flow::join) or [`Flow::race`](super::Flow::race): a question, a step
-/// or a [`Branch`].
+/// A member of a [`Flow::join`](super::Flow::join) or a [`Flow::race`](super::Flow::race): a question, a step or a
+/// [`Branch`].
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -122,8 +122,8 @@ where
     }
 }
 
-/// Several things in a row, as one member of a join. It cannot be awaited by itself: outside a join there is nothing
-/// that it would be a branch of.
+/// Several things in a row, as one member of a join. A handler cannot await it by itself: outside a join, it would be a
+/// branch of nothing.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};

@@ -91,7 +91,7 @@ race_of_tuples! {
         D 3 Fourth "The fourth member won.";
 }
 
-/// A race that is being run.
+/// A race that the handler awaits.
 ///
 /// ```
 /// # use mrtr_flow::Flow;

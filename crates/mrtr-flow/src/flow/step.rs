@@ -16,7 +16,7 @@ use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::{ActiveRun, Making, StepStart, Watcher, Within, poll_apart};
 use crate::error::{Failure, FlowError};
 
-/// A step. Await it for what it gave, now or in an earlier run.
+/// A step. Await it for its output, from now or from an earlier run.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -78,12 +78,12 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Tries this often again, after a pause of 100 ms that doubles each time.
+    /// Tries again this many times at most, after a pause of 100 ms that doubles each time.
     pub fn times(times: u32) -> Self {
         Self { times, pause: Duration::from_millis(100) }
     }
 
-    /// Begins with another pause.
+    /// Sets the first pause.
     #[must_use]
     pub fn after(mut self, pause: Duration) -> Self {
         self.pause = pause;
@@ -178,17 +178,17 @@ impl<'a, W> Step<'a, W> {
         &self.made.name
     }
 
-    /// Says that doing it twice is doing it once: it is started again if it was interrupted.
+    /// Declares that the step does no harm if it is done twice: a later run starts it again if it was interrupted.
     pub fn idempotent(mut self) -> Self {
         self.options.idempotent = true;
         self
     }
 
-    /// Gives it so long, counted from its beginning, all attempts together. Then it is dropped, and that it took too
-    /// long is its outcome: [`FlowError::TimedOut`], in this run and in later ones.
+    /// Limits the time of the step, counted from its beginning, all attempts together. A step that takes longer is
+    /// dropped, and its outcome is [`FlowError::TimedOut`], in this run and in later ones.
     ///
-    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, in
-    /// no later run either.
+    /// A timeout around a step is another matter: the handler goes on without the step, and the step never returns, in
+    /// later runs either.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -208,7 +208,7 @@ impl<'a, W> Step<'a, W> {
 }
 
 impl<W: FnMut() -> F, F> Step<'_, W> {
-    /// Tries again when it fails; only the last outcome is recorded.
+    /// Tries again when the work fails; the journal records only the last outcome.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};

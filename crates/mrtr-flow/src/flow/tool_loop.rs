@@ -72,12 +72,12 @@ impl SamplingTools<'_> {
 }
 
 impl<'a> SamplingTools<'a> {
-    /// None yet.
+    /// Makes a set without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more tool, and what it does. The model sees a failure of its as it sees a result.
+    /// Adds a tool, and the code that a call of it runs. The model sees a failure of the tool as it sees a result.
     #[must_use]
     pub fn tool<C, F>(mut self, tool: Tool, call: C) -> Self
     where
@@ -124,7 +124,7 @@ impl fmt::Debug for SamplingTools<'_> {
     }
 }
 
-/// A model being asked, with tools to call.
+/// A question to a model that may call tools.
 ///
 /// ```
 /// # use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};

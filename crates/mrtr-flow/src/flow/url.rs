@@ -17,7 +17,7 @@ use crate::engine::journal::Asked;
 use crate::engine::{ActiveRun, Evaluation, Otherwise, Question, Unsettled};
 use crate::error::FlowError;
 
-/// A URL for a person to visit. Await it for their consent, or say when it is done.
+/// A URL for a person to visit. Await it for their consent, or use [`until`](Self::until) to wait for the visit.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -85,9 +85,9 @@ impl<'a> UrlAsk<'a> {
         self
     }
 
-    /// Asks until `done` says that it is: an accept is consent to go there, not completion.
+    /// Asks until `done` returns true: an accept is consent to go there, and does not say that the visit is done.
     ///
-    /// `done` is asked in every run until it says yes once.
+    /// Every run calls `done` until it has returned true once.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -125,7 +125,7 @@ impl<'a> IntoFuture for UrlAsk<'a> {
     }
 }
 
-/// A URL for a person to visit, until it is done.
+/// A URL for a person to visit, asked until the visit is done.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};

@@ -33,10 +33,10 @@ use mrtr_state::Timestamp;
 /// ```
 #[async_trait]
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Timestamp;
 
-    /// Waits.
+    /// Waits for this long.
     async fn sleep(&self, duration: Duration);
 }
 

@@ -27,7 +27,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// For a store.
+    /// Writes the wording for a store.
     ///
     /// ```
     /// use mrtr_flow::Asked;
@@ -72,18 +72,18 @@ impl Wording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pinned(pub(crate) [u8; 16]);
 
-/// Answers that came without a state, by key. Most are never asked for, and a client may send as many as a body holds:
-/// none of them is copied before a question uses it.
+/// Answers that came without a state, by key. No question asks for most of them, and a client may send as many as a
+/// body holds: so none is copied before a question uses it.
 #[derive(Debug, Clone)]
 pub struct UnsealedAnswers {
     text: Bytes,
     index: MemberIndex,
-    /// Those that a question has used.
+    /// The keys of those that a question has used.
     used: HashSet<Box<str>>,
 }
 
 impl UnsealedAnswers {
-    /// Answers in this text, of which the index was made.
+    /// Makes the answers of this text and its index.
     pub fn new(text: Bytes, index: MemberIndex) -> Self {
         Self { text, index, used: HashSet::new() }
     }
@@ -104,7 +104,7 @@ impl UnsealedAnswers {
         }
     }
 
-    /// Those that no question has used, in their order.
+    /// Returns those that no question has used, in their order.
     pub(super) fn unused(&self) -> impl Iterator<Item = (String, Leaf)> {
         let all = (self.used.len() < self.index.len()).then(|| MemberIndex::members(&self.text));
         let unused = all.into_iter().flatten().filter(|(key, _)| !self.used.contains(&**key));

@@ -25,11 +25,11 @@ pub enum EntryKind {
     QuestionOpened = 1,
     /// A question was answered.
     Answered = 2,
-    /// An answer would not do; why not is in the entry.
+    /// An answer would not do; the entry says why.
     AnswerRefused = 3,
     /// A question was asked, need not be answered, and was not.
     Skipped = 4,
-    /// A URL was seen to be visited.
+    /// The handler's check found that the person has visited a URL.
     Visited = 5,
     /// A decision came from elsewhere.
     Decided = 6,
@@ -47,7 +47,7 @@ pub enum EntryKind {
     Progress = 12,
     /// The flow was put down at a yield point, so many times in all.
     Shed = 13,
-    /// An id that follows from the flow's was given to the outside.
+    /// The flow gave out an id that follows from its own.
     KeyGiven = 14,
     /// A pinned question was asked again in other words, so many times in all.
     Reworded = 15,

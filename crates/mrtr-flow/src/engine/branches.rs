@@ -31,7 +31,7 @@ pub(super) struct Branches<Q> {
     /// Most handlers join nothing, and have no others.
     members: Vec<Branch>,
     joins: Vec<Join>,
-    /// By their ids; those that hold nothing any more have left their place empty.
+    /// The questions, by their ids; those that hold nothing any more have left their place empty.
     holds: Vec<Option<Hold<Q>>>,
     /// Counts the questions that hold something, and below those of them that were passed over.
     held: usize,
@@ -82,7 +82,7 @@ impl<Q> Default for Branches<Q> {
 }
 
 impl<Q> Branches<Q> {
-    /// A new branch: of the join that another one is a member of, or of a new join that this branch polls.
+    /// Makes a new branch: beside another member of a join, or in a new join that the parent polls.
     pub(super) fn fork(&mut self, parent: BranchId, beside: Option<BranchId>) -> BranchId {
         let join = beside.and_then(|beside| self.get(beside).join).unwrap_or_else(|| {
             let made_held = !self.observe_free(parent);
@@ -93,8 +93,8 @@ impl<Q> Branches<Q> {
         BranchId(self.members.len())
     }
 
-    /// Looks whether something besides a question may begin in a branch. A look changes something: a join that is seen
-    /// free once is not held as a whole any more.
+    /// Returns true if something besides a question may begin in a branch. The look itself has an effect: a join that
+    /// is seen free once is not held as a whole any more.
     pub(super) fn observe_free(&mut self, id: BranchId) -> bool {
         if self.held == 0 && self.joins.is_empty() {
             return true;
@@ -102,7 +102,8 @@ impl<Q> Branches<Q> {
         self.passed_over == 0 && self.get(id).below == 0 && !self.observe_held_from_above(id)
     }
 
-    /// Looks whether a question was polled in the branch or in one that it is under, or its join is held as a whole.
+    /// Returns true if a question was polled in the branch or in one that it is under, or if its join is held as a
+    /// whole.
     fn observe_held_from_above(&mut self, id: BranchId) -> bool {
         let Branch { join, own, .. } = *self.get(id);
         if own > 0 {
@@ -119,7 +120,7 @@ impl<Q> Branches<Q> {
         made_held && around
     }
 
-    /// Takes note that a question was polled: from now on it holds this branch, those under it, and those above.
+    /// Notes that a question was polled: from now on it holds this branch, those under it, and those above.
     pub(super) fn hold(&mut self, at: BranchId, question: Q) -> HoldId {
         self.count(at, |count| *count += 1);
         self.held += 1;
@@ -127,7 +128,7 @@ impl<Q> Branches<Q> {
         HoldId(self.holds.len() - 1)
     }
 
-    /// Takes note that a question was polled again, maybe in another branch. False if it holds nothing any more.
+    /// Notes that a question was polled again, maybe in another branch. Returns false if it holds nothing any more.
     pub(super) fn polled(&mut self, HoldId(id): HoldId, at: BranchId) -> bool {
         let Some(hold) = &mut self.holds[id] else { return false };
         if hold.first != at && !hold.more.contains(&at) {
@@ -137,12 +138,12 @@ impl<Q> Branches<Q> {
         true
     }
 
-    /// A question that holds something.
+    /// Returns a question, if it still holds something.
     pub(super) fn question_mut(&mut self, HoldId(id): HoldId) -> Option<&mut Q> {
         self.holds[id].as_mut().map(|hold| &mut hold.question)
     }
 
-    /// The questions that hold something, in the order in which they were first polled.
+    /// Returns the questions that hold something, in the order in which they were first polled.
     pub(super) fn questions(&self) -> impl Iterator<Item = &Q> {
         self.holds.iter().flatten().map(|hold| &hold.question)
     }
@@ -162,7 +163,7 @@ impl<Q> Branches<Q> {
         self.held == 0
     }
 
-    /// A question was answered: it holds nothing any more.
+    /// Notes that a question was answered: it holds nothing any more.
     pub(super) fn release(&mut self, HoldId(id): HoldId) -> Option<Q> {
         let Hold { question, first, more, passed_over } = self.holds[id].take()?;
         for at in std::iter::once(first).chain(more) {
@@ -173,8 +174,8 @@ impl<Q> Branches<Q> {
         Some(question)
     }
 
-    /// A question was dropped unanswered, in this branch: nothing begins any more, in whichever branch. False if it held
-    /// nothing.
+    /// Notes that the handler dropped an unanswered question in this branch: then nothing begins any more, in any
+    /// branch. Returns false if the question held nothing.
     pub(super) fn pass_over(&mut self, hold: HoldId, at: Option<BranchId>, how: PassedOver) -> bool {
         if let Some(at) = at {
             self.polled(hold, at);
@@ -186,13 +187,13 @@ impl<Q> Branches<Q> {
         true
     }
 
-    /// The questions that were passed over.
+    /// Returns the questions that were passed over.
     pub(super) fn passed_over(&self) -> impl Iterator<Item = (&Q, PassedOver)> {
         self.holds.iter().flatten().filter_map(|hold| Some((&hold.question, hold.passed_over?)))
     }
 
-    /// A branch lost a race: what was polled in it and under it, and nowhere else, holds nothing any more, and is given
-    /// back. What was passed over elsewhere stays so.
+    /// Notes that a branch lost a race: the questions that were polled only in it or under it hold nothing any more,
+    /// and are returned. A question that was passed over elsewhere stays passed over.
     pub(super) fn withdraw(&mut self, branch: BranchId) -> Vec<Q> {
         self.get_mut(branch).withdrawn = true;
         let mut withdrawn = Vec::new();
@@ -219,14 +220,14 @@ impl<Q> Branches<Q> {
         self.up(id).any(|id| self.get(id).withdrawn)
     }
 
-    /// The branch in which code of this one goes on: itself, or the one around it where it lost a race and is polled
-    /// all the same.
+    /// Returns the branch in which code of this one goes on: itself, or the one around it if it lost a race and is
+    /// still polled.
     pub(super) fn living(&self, id: BranchId) -> BranchId {
         let lost = self.up(id).filter(|id| self.get(*id).withdrawn).last();
         lost.map_or(id, |lost| self.parent(lost).unwrap_or(BranchId::BODY))
     }
 
-    /// A branch, and those that it is under.
+    /// Returns a branch, and those that it is under.
     fn up(&self, id: BranchId) -> impl Iterator<Item = BranchId> {
         std::iter::successors(Some(id), |id| self.parent(*id))
     }
@@ -331,8 +332,8 @@ mod tests {
                 .flat_map(|question| question.polled_in.iter().copied())
         }
 
-        /// Held by a question polled in it, above it or under it; by any that was dropped; or with its whole join, for as
-        /// long as the branch around that is held by others than its members.
+        /// A branch is held by a question polled in it, above it or under it; by any question that was dropped; or with
+        /// its whole join, for as long as other questions than those of its members hold the branch around the join.
         fn observe_held(&mut self, branch: usize) -> bool {
             let dropped = self.questions.iter().any(|question| question.dropped && !question.over);
             dropped || self.holding().any(|at| self.is_under(at, branch)) || self.observe_held_from_above(branch)

@@ -30,8 +30,8 @@ use super::stop::StopSignal;
 /// assert!(matches!(ran.outcome, Outcome::Done("done")));
 /// # }
 /// ```
-// The hidden fields are public to mrtr-server, which sets them in place: a context is large, and a setter that takes and
-// returns it would move it in every round.
+// The hidden fields are public to mrtr-server, which sets them in place: a context is large, and a setter that takes
+// and returns it would move it in every round.
 pub struct RunContext {
     pub(crate) environment: Arc<Environment>,
     pub(crate) revision: Revision,
@@ -258,8 +258,8 @@ impl RunContext {
         self.derived_id("mrtr interaction id", scopes, name)
     }
 
-    /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
-    /// does not know the flow's, which is sealed.
+    /// Returns an id for this flow and this name in these scopes, the same in every run. A client cannot guess it,
+    /// since it does not know the flow's id, which is sealed.
     pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {
         let mut digest = Sha256::new();
         digest.update(purpose);

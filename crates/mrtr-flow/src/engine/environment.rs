@@ -112,8 +112,8 @@ impl Environment {
         self
     }
 
-    /// Lets the journal of a run grow to this many bytes, unless its context says otherwise. 4 KiB of them, or a quarter
-    /// of fewer than 16 KiB, are for answers alone.
+    /// Lets the journal of a run grow to this many bytes, unless its context says otherwise. 4 KiB of them, or a
+    /// quarter of fewer than 16 KiB, are for answers alone.
     pub fn journal_limit(mut self, bytes: usize) -> Self {
         self.journal_limit = JournalLimit::of(bytes);
         self
@@ -167,7 +167,7 @@ fn journal_limit(longest_state: usize) -> usize {
     (longest_state / 4 * 3).saturating_sub(CLAIMS)
 }
 
-/// More than claims usually take. A state that is too long all the same is refused when it is sealed.
+/// More bytes than claims usually take. If a state is still too long, sealing it fails.
 const CLAIMS: usize = 1024;
 const _: () = assert!(mrtr_state::DEFAULT_LIMIT > 4 * CLAIMS);
 
@@ -193,7 +193,7 @@ impl fmt::Debug for Extensions {
     }
 }
 
-/// The form of each type that was asked for: made once, and rendered once.
+/// The form of each type that a flow asked for: made once, and rendered once.
 #[derive(Default)]
 pub(crate) struct Forms(RwLock<HashMap<TypeId, KnownForm>>);
 
@@ -259,8 +259,8 @@ impl From<FlowProgress> for LazyFlow {
     }
 }
 
-/// Warns of fields that are named like a secret. A name proves nothing, so the form is asked for all the same; one that
-/// is marked as a secret, with the format `password`, is never made.
+/// Warns of fields that are named like a secret. A name proves nothing, so the flow still asks for the form; a form
+/// with a field that is marked as a secret, with the format `password`, is never made.
 fn warn_of(form: &Form, type_name: &'static str) {
     for field in form.fields().filter(|field| looks_secret(field.name)) {
         tracing::warn!(

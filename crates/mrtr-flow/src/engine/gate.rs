@@ -82,7 +82,7 @@ pub fn check_capabilities<'a>(
     check(requests.into_iter(), declared, revision).map_err(ProtocolError::from)
 }
 
-/// The error for a client that lacks something for these questions, naming all that it lacks.
+/// Makes the error for a client that lacks something for these questions. It names everything that the client lacks.
 fn check<'a>(
     requests: impl Iterator<Item = &'a InputRequest>,
     declared: &ClientCapabilities,

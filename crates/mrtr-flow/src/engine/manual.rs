@@ -19,8 +19,8 @@ pub enum Manual<R> {
     InputRequired(InputRequests, Option<Json>),
 }
 
-/// Makes questions by hand ordinary ones: the runner need not know in which way a handler asks. `split` says which of
-/// both its output is.
+/// Makes questions by hand ordinary ones, so that the runner need not know in which way a handler asks. `split` tells
+/// apart an output that is done from one that asks.
 #[expect(clippy::inline_always, reason = "apart from its callers, it moves the whole report twice")]
 #[inline(always)]
 pub fn resolve_manual_questions<T, R>(

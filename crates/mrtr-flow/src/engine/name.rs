@@ -9,13 +9,13 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=LONGEST).contains(&name.chars().count()) && name.chars().all(is_printable)
 }
 
-/// A name under a prefix, of which no other division into scopes and names has the like. Names without a slash are what
-/// they are.
+/// Returns a name under a prefix. No other division into scopes and names gives the same text. A name without a slash
+/// stays as it is.
 pub(crate) fn in_scopes(prefix: &str, name: &str) -> String {
     if name.contains('/') { format!("{prefix}{}", name.replace('/', SLASH)) } else { format!("{prefix}{name}") }
 }
 
-/// The name as it was before slashes were told from those between scopes, if it has any.
+/// Returns the name in its older form, which did not tell its slashes from those between scopes; `None` if it has none.
 pub(crate) fn unescaped(name: &str) -> Option<String> {
     // Nearly none has a slash, and to look for a letter is cheaper than to look for a text.
     let has_slash = name.bytes().any(|byte| byte == b'/');
@@ -29,8 +29,8 @@ fn is_printable(char: char) -> bool {
     !char.is_control() && !is_ignorable(char) && !is_noncharacter(char) && !matches!(char, '\u{2028}' | '\u{2029}')
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`, with the marks of interlinear annotation: zero-width characters, those that
-/// set the direction of writing, fillers, variation selectors and tags.
+/// Returns true for Unicode's `Default_Ignorable_Code_Point`, with the marks of interlinear annotation: zero-width
+/// characters, those that set the direction of writing, fillers, variation selectors and tags.
 fn is_ignorable(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -39,7 +39,7 @@ fn is_ignorable(char: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The last two code points of each plane, and 32 others.
+/// Returns true for the last two code points of each plane, and 32 others.
 fn is_noncharacter(char: char) -> bool {
     let code = u32::from(char);
     code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code)

@@ -1,4 +1,4 @@
-//! Giving way: a handler that never has to wait returns to its runtime all the same.
+//! Giving way: even a handler that never has to wait returns to its runtime.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,8 +13,8 @@ const CALLS_PER_TURN: u32 = 128;
 
 /// Counts the calls on a flow in one poll of its run.
 ///
-/// A count of its own, and not the runtime's budget: a run that gives way must be told from one that has nothing to do
-/// but ask, or which questions are asked together would depend on how many calls came before them.
+/// This is a count of its own, and not the runtime's budget: the runner must tell a run that gives way from one that
+/// has nothing to do but ask. Otherwise the number of earlier calls would decide which questions are asked together.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     calls: AtomicU32,
@@ -34,8 +34,8 @@ impl Pace {
 }
 
 impl ActiveRun {
-    /// Gives way if many calls came before this one, and is to be polled again at once. Each call on the flow begins
-    /// with it, so that a loop of calls which are all ready starves neither timers nor the run's own deadline.
+    /// Gives way if many calls came before this one, and then wants to be polled again at once. Each call on the flow
+    /// begins with it, so that a loop of calls which are all ready starves neither timers nor the run's own deadline.
     pub(crate) fn poll_give_way(&self, cx: &Context<'_>) -> Poll<()> {
         let calls = self.pace.calls.fetch_add(1, Ordering::Relaxed);
         if calls % CALLS_PER_TURN < CALLS_PER_TURN - 1 {

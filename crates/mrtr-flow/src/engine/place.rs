@@ -22,7 +22,7 @@ pub(crate) enum Within {
 /// A place in a run.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The address of the run, which stays its own for as long as a flow of it lives.
+    /// The address of the run: no other run has it for as long as a flow of this run lives.
     run: usize,
     branch: BranchId,
     within: Within,
@@ -51,7 +51,7 @@ pub(super) fn making(run: usize) -> Option<Making> {
     Some(Making(place.branch, place.turn))
 }
 
-/// Runs `poll` in the handler's body, which was polled so often before.
+/// Runs `poll` in the handler's body, which was polled `turn` times before.
 pub(super) fn in_body<R>(run: usize, turn: u32, poll: impl FnOnce() -> R) -> R {
     let _back = Back(HERE.replace(Some(Place { run, branch: BranchId::BODY, within: Within::Handler, turn })));
     poll()
@@ -81,7 +81,7 @@ fn turn() -> u32 {
     HERE.get().map_or(0, |place| place.turn)
 }
 
-/// Goes back to where the thread was, also when what it ran panics.
+/// Restores the place of the thread, also when the code that ran panics.
 struct Back(Option<Place>);
 
 impl Drop for Back {

@@ -77,7 +77,7 @@ pub(super) struct Batch {
 }
 
 impl Outbox {
-    /// Puts entries in, and says with which number they are kept.
+    /// Puts entries in, and returns the number with which the sink keeps them.
     pub(super) fn push(&mut self, write: impl FnOnce(&mut Entries)) -> u64 {
         write(&mut self.entries);
         self.queued += 1;
@@ -109,7 +109,7 @@ impl Outbox {
         self.entries.is_empty() || self.failed
     }
 
-    /// The sink has kept a batch. Gives back who is to be woken.
+    /// Notes that the sink has kept a batch. Returns the wakers of those that waited for it.
     pub(super) fn kept(&mut self, batch: &Batch) -> Vec<Waker> {
         self.kept = batch.up_to;
         let kept = self.kept;
@@ -118,7 +118,7 @@ impl Outbox {
         wakers(ready)
     }
 
-    /// The sink has failed. Gives back who is to be woken.
+    /// Notes that the sink has failed. Returns the wakers of all that wait.
     pub(super) fn fail(&mut self) -> Vec<Waker> {
         self.failed = true;
         wakers(std::mem::take(&mut self.waiting))
@@ -133,7 +133,7 @@ fn wakers(waiting: Vec<(u64, Waker)>) -> Vec<Waker> {
 #[derive(Default)]
 pub(super) struct Recorder(Option<Recording>);
 
-/// A batch on its way, which comes back with what became of it.
+/// A batch on its way, which comes back with its result.
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Recording(Pin<Box<dyn Future<Output = (Batch, Result<(), SinkError>)> + Send>>);
 
@@ -142,7 +142,7 @@ impl Recorder {
         self.0.is_none()
     }
 
-    /// Ready when the sink has kept a batch, or has failed; then the steps that waited for it were woken.
+    /// Ready when the sink has kept a batch, or has failed. It has woken the steps that waited for that.
     pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<()> {
         if self.0.is_none() {
             let Some(batch) = run.take_batch() else { return Poll::Pending };
@@ -165,7 +165,7 @@ impl Recorder {
         }
     }
 
-    /// Has everything kept that is left.
+    /// Gives the sink everything that is left.
     pub(super) async fn finish(&mut self, run: &ActiveRun) {
         poll_fn(|cx| {
             while self.poll(run, cx).is_ready() {}

@@ -71,7 +71,8 @@ pub(super) enum Rest {
     None,
     /// Something waits for the steps and checks that are under way.
     AfterSteps,
-    /// There is nothing to wait for but answers; the handler was to be polled once more so often.
+    /// There is nothing to wait for but answers. The number counts the events after which to poll the handler once
+    /// more.
     At(usize),
 }
 
@@ -88,7 +89,7 @@ pub(crate) enum Admission {
 impl ActiveRun {
     pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
         if context.sink.is_some() {
-            // Which questions are open, this run says anew.
+            // This run says anew which questions are open.
             journal.forget_opened();
         }
         let state = State {
@@ -199,8 +200,8 @@ impl ActiveRun {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// Closes the flow: whatever still holds it has no effect any more, and what its handler drops now, the runner
-    /// dropped.
+    /// Closes the flow: code that still holds it has no effect any more, and the runner counts as the one who dropped
+    /// what its handler drops now.
     pub(super) fn close(&self) {
         self.state().phase.close();
     }
@@ -262,7 +263,7 @@ impl ActiveRun {
         self.end(Ending::Failed(Failure::misuse(text)));
     }
 
-    /// The handler panicked. If it did so past an open question, that counts as little as what it might have returned.
+    /// Notes that the handler panicked. Past an open question, a panic counts as little as a returned value.
     pub(super) fn panicked(&self, Panicked(text): &Panicked) {
         let mut state = self.state();
         let went_on = state.questions.branches.passed_over().any(|(_, how)| how == PassedOver::ByHandler);
@@ -277,13 +278,14 @@ impl ActiveRun {
         }
     }
 
-    /// The handler panicked when the runner dropped it. Whatever the run would have said, it is not to be trusted.
+    /// Notes that the handler panicked when the runner dropped it. Then nothing that the run would have said can be
+    /// trusted.
     pub(super) fn panicked_at_its_end(&self, Panicked(text): &Panicked) {
         let failure = Failure::misuse(format!("the handler panicked when its run ended: {text}"));
         self.state().phase.overrule(failure);
     }
 
-    /// Fails a run that took longer than it may. Says what it was waiting for, to the log and to the caller.
+    /// Fails a run that took longer than it may. Tells the log and the caller what it was waiting for.
     pub(super) fn fail_overdue(&self) {
         let mut state = self.state();
         let limit = self.context.deadline;
@@ -309,7 +311,7 @@ impl ActiveRun {
     fn sink_failed(&self, error: SinkError) {
         self.end(match error {
             SinkError::Lost => {
-                // Steps that listen hear of it, and need not run to their end for nothing.
+                // Steps that listen to the signal need not run to their end for nothing.
                 if let Some(signal) = &self.context.stop {
                     signal.raise(StopReason::LeaseLost);
                 }
@@ -322,8 +324,8 @@ impl ActiveRun {
         });
     }
 
-    /// Polls a step's own work, or what says whether a question is settled elsewhere. `None` if it panicked, or used
-    /// the flow as only the handler may: then the run ends.
+    /// Polls a step's own work, or the check that says whether a question is settled elsewhere. `None` if it panicked,
+    /// or used the flow as only the handler may: then the run ends.
     pub(crate) async fn inside<F: Future>(&self, within: Within, name: &str, work: F) -> Option<F::Output> {
         let what = EndsRun { run: self, what: within.noun(), name };
         let mut work = std::pin::pin!(Contained::telling(work, what));
@@ -343,8 +345,8 @@ impl ActiveRun {
         (!self.end_if_misused(Within::Validate, key)).then_some(judged)
     }
 
-    /// Ends the run if the flow was used inside something as only the handler may: that would wait for ever, and the run
-    /// for it. Says whether it was.
+    /// Ends the run if code inside a step or a check used the flow as only the handler may: that call would wait for
+    /// ever, and the run for it. Returns true if so.
     fn end_if_misused(&self, within: Within, name: &str) -> bool {
         let Some(what) = self.state().misused.take() else { return false };
         self.misuse(format!(
@@ -355,8 +357,8 @@ impl ActiveRun {
         true
     }
 
-    /// Waits for a question that runs code of the application's. If that panics the run ends, whatever the handler makes
-    /// of it: it has no answer, and must not go on as if it had.
+    /// Waits for a question that runs code of the application's. If that code panics, the run ends, even if the handler
+    /// catches the panic: the handler has no answer, and must not go on as if it had.
     pub(crate) async fn contained<F: Future>(&self, key: &str, question: F) -> F::Output {
         let what = EndsRun { run: self, what: "the question", name: key };
         match self.or_end(Contained::telling(question, what).await, || format!("the question `{key}`")) {
@@ -365,8 +367,8 @@ impl ActiveRun {
         }
     }
 
-    /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then
-    /// the run ends, whatever the handler makes of it.
+    /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then the
+    /// run ends, even if the handler goes on.
     pub(crate) fn contain<R>(&self, what: &str, name: &str, run: impl FnOnce() -> R) -> Option<R> {
         self.or_end(contain(run), || format!("{what} `{name}`"))
     }
@@ -375,8 +377,9 @@ impl ActiveRun {
         ended.map_err(|Panicked(text)| self.misuse(format!("{} panicked: {text}", what()))).ok()
     }
 
-    /// Ends the run if its signal was raised. True if the run is ending, for this reason or another: then whatever calls
-    /// now must stop. Each call looks, since a handler that is never pending does not give the runner a turn to look.
+    /// Ends the run if its signal was raised. Returns true if the run is ending, for this reason or another: then the
+    /// present call must stop. Each call looks, since a handler that is never pending does not give the runner a turn
+    /// to look.
     fn end_if_stopped(&self, state: &mut State) -> bool {
         if let Some(reason) = self.stopped() {
             state.phase.end(Ending::Stopped(reason));
@@ -409,7 +412,7 @@ impl ActiveRun {
         }
     }
 
-    /// Checks besides that the name is one.
+    /// Does this, and also checks that the name is one.
     fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
         let admission = self.admit(state, || format!("{what} `{name}`"));
         if matches!(admission, Admission::To(_)) && !unescaped(name).map_or(is_name(name), |name| is_name(&name)) {
@@ -421,8 +424,8 @@ impl ActiveRun {
     }
 }
 
-/// Ends a run in which something panicked when it was dropped, as by `select!`: what the handler goes on without must
-/// not have failed unnoticed.
+/// Ends a run in which something panicked when it was dropped, as by `select!`: the handler goes on without it, so its
+/// failure must not pass unnoticed.
 struct EndsRun<'a> {
     run: &'a ActiveRun,
     what: &'static str,
@@ -437,7 +440,7 @@ impl AtDrop for EndsRun<'_> {
 }
 
 /// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
-/// would wait for ever, and has no way to say so but this one.
+/// would wait for ever: it has no other way to say so than to panic.
 pub(crate) async fn park<T>(admission: Admission, what: &str) -> T {
     let closed = matches!(admission, Admission::Closed) && !std::thread::panicking();
     assert!(!closed, "{what}: {}", FlowError::Closed);

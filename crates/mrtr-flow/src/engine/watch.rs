@@ -25,7 +25,7 @@ impl Watch {
         self.poller.wake();
     }
 
-    /// Polls what is watched, with a waker that tells of it.
+    /// Polls the step or check, with a waker that notes when it is woken.
     pub(crate) fn poll<T>(
         &self,
         waker: &Waker,
@@ -47,12 +47,12 @@ impl Watch {
         (!is_left && self.woken.load(Ordering::Acquire)).then(|| self.polls.load(Ordering::Relaxed))
     }
 
-    /// Has it polled no more.
+    /// Polls it no more.
     pub(super) fn leave(&self) {
         self.left.store(true, Ordering::Relaxed);
     }
 
-    /// Is used for another step from now on.
+    /// Makes the watch free for another step.
     pub(super) fn clear(&self) {
         drop(self.poller.take());
         self.left.store(false, Ordering::Relaxed);

@@ -284,8 +284,8 @@ enum Progress<V> {
 }
 
 impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
-    /// Reads the answer, or opens the question. Whatever panics on the way ends the run: a handler that catches it has
-    /// no answer, and must not go on as if it had.
+    /// Reads the answer, or opens the question. A panic on the way ends the run: a handler that catches it has no
+    /// answer, and must not go on as if it had.
     fn evaluate(&self) -> Progress<Q::Value> {
         self.run.contain("the question", &self.key, || self.read_or_ask()).unwrap_or(Progress::Parked)
     }
@@ -369,7 +369,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
         Progress::Open(self.run.ask(question, must_carry))
     }
 
-    /// A digest of what is asked, to the letter.
+    /// Returns a digest of the question, to the letter.
     fn wording(&self) -> Pinned {
         let request = self.question.request(None).ok();
         wording(request.as_ref())
@@ -425,7 +425,7 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
         // An open question never returns: its run ends with it, and the runner does not need to be woken for that.
         match self.state {
             AskingState::New => {}
-            // It lost a race and is awaited all the same: it is asked anew, where it is now.
+            // It lost a race and is still awaited: it is asked anew, where it is now.
             AskingState::Open(hold) if !self.ask.run.polled(hold) => {}
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }

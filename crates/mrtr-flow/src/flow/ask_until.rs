@@ -207,8 +207,8 @@ where
     }
 }
 
-/// The input itself if the client can be asked for it; else the URL that stands in for it, if there is one and the
-/// client opens URLs; else the input all the same, which the gate then refuses with what is missing.
+/// Returns the input itself if the client can be asked for it. Otherwise returns the URL that stands in for it, if
+/// there is one and the client opens URLs. If not, returns the input, which the gate then refuses with what is missing.
 fn request<I>(run: &ActiveRun, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
 where
     I: NamespacedInput + 'static,

@@ -164,8 +164,8 @@ impl<'a, T: Send + 'a> Joinable<'a> for Branch<'a, T> {
     }
 }
 
-/// One of several: still on its way, or here. Its own type is gone, so that what waits for several things is `Send`
-/// whatever they borrow.
+/// One of several: still on its way, or here. Its own type is erased, so that a future which waits for several of them
+/// is `Send`, no matter what they borrow.
 pub struct Slot<'a, T> {
     /// True if it is polled before steps are.
     pub(super) asks: bool,

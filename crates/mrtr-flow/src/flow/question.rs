@@ -86,8 +86,8 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
-/// A digest of what something says, in whatever order it says it: a map of the application's may have another in each
-/// run, and is the same for all that.
+/// Returns a digest of a value that does not depend on the order of its members: a map of the application's may have
+/// another order in each run, and is still the same value.
 fn digest_of(value: &impl Serialize) -> u64 {
     let mut text = Vec::new();
     if let Ok(value) = serde_json::to_value(value) {
@@ -120,7 +120,7 @@ fn write_in_order(value: &Value, text: &mut Vec<u8>) {
     }
 }
 
-/// A message with the reason why the question is put again.
+/// Returns a message with the reason why the flow asks again.
 pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
     match note {
         Some(note) => format!("{message}\n\n{note}"),

@@ -41,7 +41,7 @@ impl<V> Names<V> {
         &mut self.entries[place].1
     }
 
-    /// Keeps something under a name, and says whether nothing was.
+    /// Keeps something under a name, and returns true if nothing was there.
     pub(crate) fn insert_new(&mut self, name: &str, value: V) -> bool {
         let is_new = !self.contains(name);
         if is_new {
@@ -54,7 +54,7 @@ impl<V> Names<V> {
         self.entries.iter().map(|(name, _)| &**name)
     }
 
-    /// The name of what is at this place.
+    /// Returns the name at this place.
     pub(crate) fn name_at(&self, place: usize) -> Option<&str> {
         self.entries.get(place).map(|(name, _)| &**name)
     }

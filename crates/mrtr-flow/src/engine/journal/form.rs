@@ -45,17 +45,17 @@ pub enum EntryKind {
     StepTimedOut = 11,
     /// A yield point was passed: how far the flow has come.
     Progress = 12,
-    /// The flow was put down at a yield point, so many times in all.
+    /// The flow was put down at a yield point; the entry counts how often.
     Shed = 13,
     /// The flow gave out an id that follows from its own.
     KeyGiven = 14,
-    /// A pinned question was asked again in other words, so many times in all.
+    /// A pinned question was asked again in other words; the entry counts how often.
     Reworded = 15,
     /// A handler in manual mode wants this back.
     Carried = 16,
     /// An answer came without a state, and no question has used it yet.
     UnsealedAnswer = 17,
-    /// Consent to visit a URL was given; the visit was looked for so many times.
+    /// The person consented to visit a URL; the entry counts how often the flow looked for the visit.
     Consented = 18,
     /// A question is not asked any more: it lost a race.
     QuestionWithdrawn = 19,
@@ -205,7 +205,7 @@ pub(super) struct Read {
     pub(super) end: usize,
 }
 
-/// Reads the entry that begins here. Nothing but lengths is looked at.
+/// Reads the entry that begins here. It looks at nothing but lengths.
 pub(super) fn read(bytes: &[u8], start: usize) -> Option<Read> {
     let mut reader = Reader { bytes, at: start };
     let length = reader.number()?;

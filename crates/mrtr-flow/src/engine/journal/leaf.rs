@@ -42,12 +42,12 @@ pub(super) const fn counted_block(bytes: usize) -> usize {
 }
 
 impl Leaf {
-    /// A part of a piece, which was seen to be text.
+    /// Makes a leaf of a part of a piece. The part was seen to be text.
     pub(super) fn part(piece: &Arc<[u8]>, start: u32, end: u32) -> Self {
         Self(Repr::Part { piece: Arc::clone(piece), start, end })
     }
 
-    /// Any text: a name, or a message for the log.
+    /// Makes a leaf of any text: a name, or a message for the log.
     pub(super) fn of_text(text: &str) -> Self {
         match Short::of(text) {
             Some(short) => Self(Repr::Short(short)),
@@ -88,7 +88,7 @@ impl Leaf {
         self.as_bytes().len()
     }
 
-    /// The value, raw: it was read as JSON when it came in.
+    /// Returns the raw value: it was read as JSON when it came in.
     pub(crate) fn raw(&self) -> Result<&RawValue, NotJson> {
         Json::known(self.as_str()).ok_or(NotJson)
     }
@@ -96,9 +96,9 @@ impl Leaf {
 
 /// A text of a few bytes, which needs no place of its own: names and most outcomes of steps are as short.
 ///
-/// To make two names and two outcomes, copy both outcomes and look at them takes 570 instructions with it, 1,210 where
-/// each is an `Arc<str>`, and 920 where it is a `CompactString`, which would bring packages (callgrind). A final round
-/// takes 43,700 in all.
+/// To make two names and two outcomes, copy both outcomes and look at them takes 570 instructions with this type, 1,210
+/// with an `Arc<str>`, and 920 with a `CompactString`, which would bring packages (callgrind). A final round takes
+/// 43,700 in all.
 #[derive(Clone, Copy, Default)]
 struct Short {
     bytes: [u8; Self::LONGEST],
@@ -138,7 +138,7 @@ impl Short {
 #[derive(Default)]
 struct LeafWriter {
     short: Short,
-    /// All of it, once it is longer than a short one.
+    /// The whole JSON, once it is too long for `short`.
     long: Vec<u8>,
 }
 

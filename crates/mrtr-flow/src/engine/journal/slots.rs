@@ -10,8 +10,8 @@ use super::answers::UnsealedAnswers;
 use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::{Leaf, counted_block};
 
-/// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
-/// they are looked for: no library has that, and a few are looked through one by one.
+/// The entries of a journal, in their order. Entries that came in one piece stay in it, and are taken apart only when a
+/// run looks for them: no library does that. A search looks through a few entries one by one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
     /// The piece that holds the entries which came together.
@@ -27,7 +27,7 @@ pub(super) struct Slots {
 
 #[derive(Debug, Clone, Default)]
 struct Places {
-    /// Not the quick one: among these names are some that clients choose.
+    /// A hasher that is safe, not quick: clients choose some of these names.
     hasher: RandomState,
     by_hash: HashMap<u64, u32>,
     /// True if two of them have one hash: then a search looks through all.
@@ -47,7 +47,7 @@ enum Text {
     Own(Leaf),
 }
 
-/// An entry, as it is looked at.
+/// A look at an entry.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     slots: &'a Slots,
@@ -55,7 +55,8 @@ pub(super) struct View<'a> {
 }
 
 impl Slots {
-    /// Takes entries apart as far as their lengths. `None` if they are not whole, or none that this version knows.
+    /// Takes entries apart as far as their lengths. `None` if one is not whole, or of a kind that this version does not
+    /// know.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
         u32::try_from(bytes.len()).ok()?;
@@ -117,7 +118,7 @@ impl Slots {
         Some(slot.parts.leaf.len())
     }
 
-    /// Settles the questions that are open: each becomes what this gives, or goes.
+    /// Settles the open questions: each becomes what `settle` returns, or goes.
     pub(super) fn settle_open(&mut self, mut settle: impl FnMut(Leaf, Detail) -> Option<(EntryKind, Leaf)>) {
         let (piece, mut gone) = (&self.piece, false);
         for slot in self.list.iter_mut().filter(|slot| slot.parts.kind == EntryKind::QuestionOpened) {
@@ -282,7 +283,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// So many are quicker looked through than hashed.
+/// Up to this many entries, a search one by one is quicker than a hash.
 const FEW: usize = 16;
 
 /// The number of entries that most journals have.

@@ -39,7 +39,7 @@ impl Kept {
         Self {
             size: journal.size(),
             limit: context.journal_limit,
-            // To which wording they were given is not known, and a strict tool wants to know.
+            // Their wording is not known, and a strict tool wants to know it.
             unsealed: if context.strict { Unsealed::Closed } else { Unsealed::MayCount },
             must_carry: false,
             resumed: journal.progress(),
@@ -61,7 +61,7 @@ impl State {
         false
     }
 
-    /// Something was begun or read after which answers that came without a state count no more: nor are they kept.
+    /// Forgets the answers that came without a state: something was begun or read after which they do not count.
     pub(super) fn close_unsealed(&mut self) {
         if self.kept.unsealed != Unsealed::Closed {
             self.kept.unsealed = Unsealed::Closed;
@@ -69,8 +69,7 @@ impl State {
         }
     }
 
-    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
-    /// much.
+    /// Checks the limit as the handler makes each entry, so that the error can name the one that was too much.
     pub(super) fn check_size(&mut self, what: &str, name: &str, size: usize, freed: usize) {
         self.kept.size = (self.kept.size + cost(name, size)).saturating_sub(freed);
         let (total, limit) = (self.kept.size, self.kept.limit.usable());
@@ -81,8 +80,8 @@ impl State {
         }
     }
 
-    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
-    /// more: nothing has to carry it.
+    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow
+    /// may take more: nothing has to carry it.
     pub(super) fn ensure_room_to_ask(&mut self) -> bool {
         let excess = self.answers_in_excess();
         let has_room = excess.is_none();
@@ -92,8 +91,8 @@ impl State {
         has_room
     }
 
-    /// Makes sure that there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
-    /// cannot be kept would be done again.
+    /// Makes sure that there is room for an effect that is not recorded yet. If not, the run ends before it: an effect
+    /// without a record would happen again.
     pub(super) fn ensure_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
         let usable = self.kept.limit.usable();
         if self.kept.size <= usable {
@@ -108,8 +107,8 @@ impl State {
         false
     }
 
-    /// The client's mistake, if answers fill the journal: they are refused when they come, and not a round later. Those
-    /// that take no more than is kept free for them are not to blame for what stood there before.
+    /// Returns the client's mistake, if answers fill the journal: the run refuses them when they come, and not a round
+    /// later. Answers that take no more than is kept free for them are not to blame for what stood there before.
     pub(super) fn answers_in_excess(&self) -> Option<Failure> {
         let (total, usable) = (self.kept.limit.total(), self.kept.limit.usable());
         let is_large = self.kept.size > total || self.kept.journal.new_answers() > self.kept.limit.for_answers();

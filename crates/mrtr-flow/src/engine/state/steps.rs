@@ -1,4 +1,4 @@
-//! Steps in a run, races, and whatever else must not happen twice or half.
+//! Steps in a run, races, and everything else that must not happen twice or half.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::support::by_name::Names;
 /// The use of a step's or a race's name in a run.
 #[derive(Debug)]
 pub(super) enum StepUse {
-    /// Something of this name was come by, and nothing begun.
+    /// The run met this name, and began nothing.
     Named,
     /// A step was begun, and has not ended.
     UnderWay(Watcher),
@@ -93,7 +93,8 @@ impl ActiveRun {
         state.check_size("step", name, entry.size(), freed);
     }
 
-    /// Has an entry of a step kept before anything else happens. `None` if it cannot be: then the run ends.
+    /// Waits until the sink has kept an entry of a step, before anything else happens. `None` if it fails: then the run
+    /// ends.
     pub(crate) async fn record_step(&self, name: &str, entry: &StepEntry) -> Option<()> {
         if self.context.sink.is_none() {
             return Some(());
@@ -110,7 +111,7 @@ impl ActiveRun {
     pub(crate) fn poll_key(&self, name: &str, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         use crate::engine::place::Within;
         let mut state = self.state();
-        // A step that has begun is finished, whatever becomes of the run around it.
+        // A step that has begun is finished, even if the run around it ends.
         let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.phase.is_closed());
         let admission = match in_step {
             Some((branch, _)) => Admission::To(branch),
@@ -132,8 +133,8 @@ impl ActiveRun {
         Poll::Ready(admission)
     }
 
-    /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
-    /// when the rounds are over (TK-21).
+    /// Ends the run to go on as a task. The flow first asks the open questions of all branches: a task begins when the
+    /// rounds are over (TK-21).
     pub(crate) fn poll_become_task(&self, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         match self.admit_beginning(&mut state, call, cx, || "`into_task`".to_owned()) {
@@ -154,7 +155,7 @@ impl ActiveRun {
         }
     }
 
-    /// Takes note that an id of this flow's goes to the outside.
+    /// Notes that the flow gives an id of its own to the outside.
     pub(super) fn give_key(&self, state: &mut State) {
         if state.kept.journal.put_key_given() {
             self.tell(state, |entries| entries.push("", EntryKind::KeyGiven));
@@ -166,7 +167,7 @@ impl ActiveRun {
         self.state().kept.resumed.clone()
     }
 
-    /// Keeps how far the flow has come, and says whether it goes on from here.
+    /// Keeps the progress of the flow, and decides whether it goes on from here.
     pub(crate) fn poll_progress(&self, progress: &Leaf, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, call, cx, || "a yield point".to_owned());
@@ -179,7 +180,7 @@ impl ActiveRun {
 
     fn record_progress(&self, state: &mut State, branch: BranchId, progress: Leaf) -> Admission {
         let size = progress.len();
-        // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
+        // Progress is no effect: if an answer takes too much and may be the last, that matters only if it goes out now.
         let has_large_answer = state.answers_in_excess().is_some();
         self.tell(state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
         let freed = state.kept.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
@@ -214,7 +215,7 @@ impl State {
         Some(recorded)
     }
 
-    /// A step gave its outcome.
+    /// Notes that a step gave its outcome.
     fn note_outcome(&mut self, name: &str, making: Option<Making>) {
         self.steps.last_outcome = making.and_then(|making| Some((making, self.steps.uses.place(name)?)));
     }
@@ -236,13 +237,13 @@ impl State {
         }
         self.close_unsealed();
         let recorded = self.recorded_step(name);
-        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
+        // A record has its room already, even if an answer came since: only a step that begins now needs more.
         let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
         if begins && !self.ensure_room_to_begin(|| format!("step `{name}`")) {
             return StepStart::Park;
         }
         match recorded {
-            // Whatever the handler took in its place has its own entry, and takes it again.
+            // The other arm that the handler took has its own entry, and the handler takes it again.
             Some(StepEntry::Dropped) => {
                 self.steps.given_up.push(name.to_owned());
                 StepStart::Park
@@ -270,7 +271,7 @@ pub(crate) struct StepGuard<'a> {
 }
 
 impl StepGuard<'_> {
-    /// The step has ended by itself.
+    /// Notes that the step has ended by itself.
     pub(crate) fn end(mut self) {
         self.ended = true;
     }
@@ -288,7 +289,7 @@ impl Drop for StepGuard<'_> {
 }
 
 impl ActiveRun {
-    /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
+    /// Counts one less thing to wait for. If the handler has let the step out of its hands, this wakes the runner.
     fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
         let step = state.steps.uses.get_or_insert(name, StepUse::Named);
         if let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Ended) {
@@ -306,8 +307,9 @@ impl ActiveRun {
 }
 
 impl ActiveRun {
-    /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
-    /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
+    /// Notes that the handler dropped a step that it had made and never begun. If another step that was made beside it
+    /// gave its outcome, both may stand in a `select!`. The next run polls its arms in another order, and may begin
+    /// this one.
     pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
         if std::thread::panicking() || self.making().is_none() {
             return;
@@ -329,14 +331,14 @@ impl ActiveRun {
         );
     }
 
-    /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
-    /// run sees one.
+    /// Notes that the handler gave a step up, as a `select!` that took another branch does. The handler saw no outcome
+    /// of the step, so no later run sees one.
     fn mark_dropped(&self, state: &mut State, name: &str) {
         state.kept.journal.put_step(name, &StepEntry::Dropped);
         self.tell(state, |entries| entries.push_step(name, &StepEntry::Dropped));
     }
 
-    /// Has the sink told of something, if there is one, before anything else is done.
+    /// Tells the sink of something, if there is a sink, before anything else is done.
     pub(super) fn tell(&self, state: &mut State, write: impl FnOnce(&mut Entries)) {
         if self.context.sink.is_some() {
             state.outbox.push(write);
@@ -360,7 +362,7 @@ pub(crate) enum RaceStart {
 }
 
 impl ActiveRun {
-    /// Begins a race among so many members, or tells who won it.
+    /// Begins a race among this many members, or returns the winner.
     pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
         let mut state = self.state();
         match self.admit(&mut state, || format!("race `{name}`")) {
@@ -393,9 +395,9 @@ impl ActiveRun {
         here(self.id()).is_some() && !self.state().phase.is_closed()
     }
 
-    /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    /// Records the winner, before the handler hears of it. `None` if that fails: then the run ends.
     ///
-    /// The run knows at once what its sink is told: a race that is dropped meanwhile was won all the same.
+    /// The run knows the winner at once, before its sink does: the race is won even if the handler drops it meanwhile.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
         let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
         self.finish_step(name, &entry, None);

@@ -41,7 +41,8 @@ use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 
-/// A handler's side of a conversation: the handler asks questions and does steps, and is run again with the answers.
+/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs it again with the
+/// answers.
 ///
 /// A question that has no answer yet does not return: the run ends there, and the next one begins at the top, with
 /// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.
@@ -268,7 +269,7 @@ impl Flow {
     }
 
     /// Asks and does several things at once, and takes the first to end. The journal records the winner: later runs
-    /// take it too. The client is not asked a question that lost any more; a step that lost is dropped where it is.
+    /// take it too. The client is no longer asked a question that lost; a step that lost is dropped where it is.
     ///
     /// A plain `select!` is no race: it always asks the question, and nothing goes on past it.
     ///
@@ -318,7 +319,7 @@ impl Flow {
         Step::again(self, self.name(name), work)
     }
 
-    /// Returns a flow that puts this before each name: for loops.
+    /// Returns a flow that puts this text before each name: for loops.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};

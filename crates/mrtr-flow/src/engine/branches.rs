@@ -33,7 +33,7 @@ pub(super) struct Branches<Q> {
     joins: Vec<Join>,
     /// The questions, by their ids; those that hold nothing any more have left their place empty.
     holds: Vec<Option<Hold<Q>>>,
-    /// Counts the questions that hold something, and below those of them that were passed over.
+    /// The number of questions that hold something. `passed_over` counts those of them that were passed over.
     held: usize,
     passed_over: usize,
 }
@@ -42,7 +42,7 @@ pub(super) struct Branches<Q> {
 struct Branch {
     /// The join that it is a member of; the body has none.
     join: Option<usize>,
-    /// Counts the questions that were polled in it, and below those in the branches under it.
+    /// The number of questions that were polled in it. `below` counts those in the branches under it.
     own: usize,
     below: usize,
     /// True if it lost a race: its questions are asked no more.
@@ -55,14 +55,14 @@ struct Join {
     parent: BranchId,
     /// True if that branch was held then, and has not been seen free since.
     made_held: bool,
-    /// Counts the questions that were polled in its members and under them.
+    /// The number of questions that were polled in its members and under them.
     within: usize,
 }
 
 #[derive(Debug)]
 struct Hold<Q> {
     question: Q,
-    /// The branches in which it was polled, each once: this one and the ones below.
+    /// The branches in which it was polled, each once: this one and those in `more`.
     first: BranchId,
     more: Vec<BranchId>,
     passed_over: Option<PassedOver>,
@@ -114,7 +114,7 @@ impl<Q> Branches<Q> {
         if self.observe_held_from_above(parent) {
             return true;
         }
-        // What its own members ask holds the branch around it, and not the join.
+        // The questions of its own members hold the branch around it, and not the join.
         let around = self.get(parent).below > within;
         self.joins[join].made_held = made_held && around;
         made_held && around
@@ -274,7 +274,7 @@ mod tests {
     /// Something that happens in a run. Numbers choose among what there is.
     #[derive(Debug, Clone)]
     enum Event {
-        /// A join of so many members is polled for the first time.
+        /// A join of this many members is polled for the first time.
         Join(usize, u8),
         /// A question is polled for the first time, or again.
         Ask(usize),

@@ -91,7 +91,7 @@ impl JournalLimit {
     }
 }
 
-/// So many bytes of a journal are for answers alone, or a quarter of a small one.
+/// The bytes of a journal that are for answers alone, or a quarter of a small journal.
 const FOR_ANSWERS: usize = 4 << 10;
 
 /// The kind of runner that runs a flow.
@@ -379,12 +379,12 @@ impl Progress {
     }
 }
 
-/// The first 128 bits of a digest, as text.
+/// Returns the first 128 bits of a digest, as text.
 pub fn short_hex(digest: &[u8]) -> String {
     all_hex(&digest[..digest.len().min(16)])
 }
 
-/// Bytes as text.
+/// Returns bytes as text.
 pub fn all_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         for nibble in [byte >> 4, byte & 15] {

@@ -143,7 +143,7 @@ impl Environment {
         self
     }
 
-    /// The limit of a flow's journal in its states.
+    /// Returns the limit of a flow's journal in its states.
     #[doc(hidden)]
     pub fn limit(&self) -> JournalLimit {
         self.journal_limit
@@ -162,7 +162,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The bytes that a state of this length leaves for the journal, in base64 and beside the claims.
+/// Returns the bytes that a state of this length leaves for the journal, in base64 and beside the claims.
 fn journal_limit(longest_state: usize) -> usize {
     (longest_state / 4 * 3).saturating_sub(CLAIMS)
 }
@@ -276,7 +276,7 @@ fn looks_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| name.contains(secret))
 }
 
-/// Parts of names, in lower case and without what stands between words.
+/// Parts of names, in lower case and without the separators between words.
 const SECRETS: [&str; 10] = [
     "password",
     "passwd",

@@ -31,7 +31,7 @@ pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revi
     }
 }
 
-/// The capabilities that a client has to declare to be asked this.
+/// Returns the capabilities that a client has to declare to be asked this.
 fn needed(request: &InputRequest) -> ClientCapabilities {
     let mut needed = ClientCapabilities::default();
     let declared = || Some(JsonObject::default());
@@ -102,7 +102,7 @@ fn check<'a>(
     Err(error)
 }
 
-/// Capabilities by their places in what a client declares.
+/// Returns the names of capabilities: their places in what a client declares.
 fn names(capabilities: &ClientCapabilities) -> Vec<String> {
     let ClientCapabilities { elicitation, sampling, roots, extensions, .. } = capabilities;
     let mut names = Vec::new();

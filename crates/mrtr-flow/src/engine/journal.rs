@@ -185,13 +185,13 @@ impl Journal {
         self.get(Space::Question, key).is_some_and(|entry| entry.kind() == EntryKind::Answered)
     }
 
-    /// Puts an answer in, and says how much it takes the place of.
+    /// Puts an answer in, and returns the length of the one whose place it takes.
     pub(crate) fn put_answer(&mut self, key: &str, response: Leaf, asked: Asked) -> Option<usize> {
         self.slots_mut().new_answers += key.len() + response.len() + PER_ENTRY;
         self.put(key, EntryKind::Answered, Detail::Asked { asked, optional: false }, response)
     }
 
-    /// Takes note that an optional question cannot be asked, or was not answered.
+    /// Notes that an optional question cannot be asked, or was not answered.
     pub(crate) fn put_skipped(&mut self, key: &str) -> Option<usize> {
         self.put(key, EntryKind::Skipped, Detail::None, Leaf::default())
     }
@@ -265,7 +265,7 @@ impl Journal {
         })
     }
 
-    /// Puts a step in, and says how much it takes the place of.
+    /// Puts a step in, and returns the length of the entry whose place it takes.
     pub(crate) fn put_step(&mut self, name: &str, entry: &StepEntry) -> Option<usize> {
         let Parts { kind, detail, leaf } = entry.parts();
         self.put(name, kind, detail, leaf)
@@ -325,7 +325,7 @@ impl Journal {
     }
 
     /// Makes entries of the answers that came without a state and that no run has used, as far as they fit into `room`,
-    /// and forgets the others. Those that are asked for now are not kept.
+    /// and forgets the others. It does not keep those that a question asks for now.
     pub(crate) fn carry_unsealed(&mut self, mut room: usize, is_asked: impl Fn(&str) -> bool) {
         let Some(slots) = &mut self.0 else { return };
         let mut stays = |key: &str, length: usize| {
@@ -442,7 +442,7 @@ impl Journal {
         self.0.as_ref().map_or(0, |slots| slots.new_answers)
     }
 
-    /// A run has ended: what comes from now on is new to the next one.
+    /// Notes that a run has ended: answers that come from now on are new to the next one.
     pub(crate) fn run_ended(&mut self) {
         if let Some(slots) = &mut self.0 {
             slots.new_answers = 0;

@@ -65,7 +65,7 @@ pub fn resolve_manual_questions<T, R>(
     RunReport { outcome, journal, must_carry, look_again, seen }
 }
 
-/// Makes sure that each key can name a question, as those of a flow must: its answer is kept under it.
+/// Makes sure that each key can name a question, as the keys of a flow must: the journal keeps its answer under it.
 fn check_keys(requests: &InputRequests) -> Result<(), String> {
     match requests.iter().find(|(key, _)| !is_name(key)) {
         Some((key, _)) => Err(format!("{key:?} cannot name a question: 1 to 128 printable characters")),

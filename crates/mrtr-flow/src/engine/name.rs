@@ -1,4 +1,4 @@
-//! Names of questions and steps: what a journal keeps its entries under, and people read in logs.
+//! Names of questions and steps: the journal keeps its entries under them, and people read them in logs.
 
 /// Returns true if this can name a question, a step or a race: 1 to 128 printable characters.
 pub(crate) fn is_name(name: &str) -> bool {
@@ -45,8 +45,8 @@ fn is_noncharacter(char: char) -> bool {
     code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code)
 }
 
-/// A slash in a name. Between scopes stands one alone.
+/// The text for a slash in a name. Between scopes stands a slash alone.
 const SLASH: &str = "//~";
 
-/// In characters.
+/// The length of the longest name, in characters.
 const LONGEST: usize = 128;

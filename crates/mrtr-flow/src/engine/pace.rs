@@ -22,7 +22,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The run is polled: its calls are counted anew.
+    /// Begins a new count, for one poll of the run.
     pub(super) fn begin(&self) {
         self.calls.store(0, Ordering::Relaxed);
     }
@@ -55,8 +55,8 @@ impl ActiveRun {
     }
 }
 
-/// Polls what the runner itself waits for. It does not share the runtime's budget with the handler, which is polled
-/// first and may have used it up each time: a timer would never be seen to end.
+/// Polls a future that the runner itself waits for. It does not share the runtime's budget with the handler: the runner
+/// polls the handler first, which may use the budget up each time, and the runner would never see a timer end.
 pub(crate) fn poll_apart<F: Future + ?Sized>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     Pin::new(&mut tokio::task::unconstrained(future)).poll(cx)
 }

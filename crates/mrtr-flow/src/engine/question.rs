@@ -45,7 +45,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// One that a handler put together itself.
+    /// Makes a question of one that a handler put together itself.
     pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
         Self {
             key,

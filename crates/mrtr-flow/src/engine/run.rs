@@ -1,5 +1,5 @@
-//! The runner: polls a handler until it is done, or until all that is left is questions; with the end of its time, and
-//! its patience with what the handler leaves unpolled.
+//! The runner: it polls a handler until the handler is done, or until nothing but questions is left. It also watches
+//! the time of the run, and has limited patience with steps that the handler leaves unpolled.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -46,10 +46,10 @@ where
             }
             let gave_way = run.pace.take_gave_way();
             if gave_way {
-                // Whatever becomes of the call that gave way: the handler may have dropped it.
+                // Not left to the call that gave way: the handler may have dropped it.
                 cx.waker().wake_by_ref();
             }
-            // What was kept may let a step begin, or its handler go on.
+            // The entries that the sink has kept may let a step begin, or its handler go on.
             if recorder.poll(&run, cx).is_ready() && !gave_way {
                 continue;
             }
@@ -177,7 +177,7 @@ impl<'a> UnpolledSince<'a> {
         Self { clock, since: Vec::new() }
     }
 
-    /// Nothing waits for any of them.
+    /// Forgets them all: nothing waits for any of them.
     fn forget(&mut self) {
         self.since.clear();
     }

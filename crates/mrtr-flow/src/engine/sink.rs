@@ -62,7 +62,7 @@ pub enum SinkError {
 #[derive(Default)]
 pub(super) struct Outbox {
     entries: Entries,
-    /// Counts how often something was put in, and below how many of those the sink has kept.
+    /// The number of times that something was put in. `kept` counts those of them that the sink has kept.
     queued: u64,
     kept: u64,
     /// True if the sink failed: it keeps nothing any more.

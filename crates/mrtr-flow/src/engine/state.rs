@@ -134,7 +134,8 @@ impl ActiveRun {
         place::in_branch(self.id(), branch, poll)
     }
 
-    /// A branch for a member of a join, under the branch that polls it first; beside another member, if there is one.
+    /// Makes a branch for a member of a join, under the branch that polls it first; beside another member, if there is
+    /// one.
     pub(crate) fn fork(&self, beside: Option<BranchId>) -> BranchId {
         let parent = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         let mut state = self.state();
@@ -142,7 +143,7 @@ impl ActiveRun {
         state.questions.branches.fork(parent, beside)
     }
 
-    /// The branch that is being polled, as far as it has not lost a race.
+    /// Returns the branch that is being polled, or the one around it if it lost a race.
     fn branch_here(&self, state: &State) -> BranchId {
         let branch = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         state.questions.branches.living(branch)
@@ -162,7 +163,7 @@ impl ActiveRun {
         }
     }
 
-    /// Ready when no step is under way, as one may be that the handler has let out of its hands.
+    /// Ready when no step is under way, not even one that the handler has let out of its hands.
     pub(super) fn poll_idle(&self, runner: &Waker) -> Poll<()> {
         self.runner.register(runner);
         if self.state().in_flight == 0 { Poll::Ready(()) } else { Poll::Pending }
@@ -172,7 +173,7 @@ impl ActiveRun {
         self.context.stop.as_ref().and_then(StopSignal::raised)
     }
 
-    /// Closes the flow if no step is under way, and says whether it did.
+    /// Closes the flow if no step is under way, and returns true if it did.
     pub(super) fn close_if_idle(&self) -> bool {
         let mut state = self.state();
         let is_idle = state.in_flight == 0;
@@ -188,7 +189,7 @@ impl ActiveRun {
         self.state().outbox.take()
     }
 
-    /// The sink has kept a batch, or has failed.
+    /// Notes that the sink has kept a batch, or has failed.
     pub(super) fn batch_ended(&self, batch: &Batch, kept: Result<(), SinkError>) {
         let woken = match kept {
             Ok(()) => self.state().outbox.kept(batch),
@@ -217,7 +218,7 @@ impl ActiveRun {
         let open = std::mem::take(&mut state.questions.open);
         let seen = SeenQuestions { questions: std::mem::take(&mut state.questions.read), raced: state.steps.raced };
         let must_carry = state.kept.must_carry || state.kept.journal.gave_keys() || state.kept.journal.has_steps();
-        // What another version may still want goes along, as far as it may count and does not take too much room.
+        // Answers that another version may still want go along, as far as they may count and do not take too much room.
         let room = match state.kept.unsealed {
             Unsealed::Closed => 0,
             Unsealed::MayCount | Unsealed::Used => (state.kept.limit.total() / 2).saturating_sub(state.kept.size),
@@ -241,7 +242,7 @@ impl ActiveRun {
                 Outcome::Waiting(questions)
             }
             (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO },
-            // What a handler returns past a visit that it waits for counts as little as past an open question.
+            // A handler's output past a visit that it waits for counts as little as past an open question.
             (None, _) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
@@ -412,7 +413,7 @@ impl ActiveRun {
         }
     }
 
-    /// Does this, and also checks that the name is one.
+    /// Looks as `admit` does, and also checks that the name is one.
     fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
         let admission = self.admit(state, || format!("{what} `{name}`"));
         if matches!(admission, Admission::To(_)) && !unescaped(name).map_or(is_name(name), |name| is_name(&name)) {
@@ -473,7 +474,7 @@ impl State {
         if all.is_empty() { "something outside its steps".to_owned() } else { all.join(" and ") }
     }
 
-    /// Steps that were begun in this run and have not ended.
+    /// Returns the steps that have begun in this run and have not ended.
     fn steps_under_way(&self) -> Vec<&str> {
         let steps = self.steps.uses.iter().filter(|(_, step)| matches!(step, StepUse::UnderWay(_)));
         steps.map(|(name, _)| name).collect()

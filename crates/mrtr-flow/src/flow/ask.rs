@@ -258,7 +258,7 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
         self
     }
 
-    /// Ties the answer to the exact wording, for consent: if a later run asks in other words, it asks again.
+    /// Ties the answer to the exact wording, for consent: a later run that asks in other words asks again.
     pub fn pinned(mut self) -> Self {
         self.options.pinned = true;
         self
@@ -277,7 +277,7 @@ enum Progress<V> {
     Answered(Answered<V>),
     /// It waits for its answer, and holds its branch.
     Open(HoldId),
-    /// It waits for the end of the run, which asks it not.
+    /// It waits for the end of the run, which does not ask it.
     Parked,
     /// The flow is closed.
     Closed,
@@ -431,7 +431,7 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
         }
         match self.ask.evaluate() {
             Progress::Answered(answered) => {
-                // Not before it is looked at: a question that gave way at its first poll could be dropped unasked.
+                // Only after the first look: a question that gave way at its first poll could be dropped unasked.
                 ready!(self.ask.run.poll_give_way(cx));
                 Poll::Ready(M::output(&self.ask.key, answered))
             }

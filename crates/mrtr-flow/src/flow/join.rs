@@ -38,7 +38,7 @@ impl<'a, T> Member<'a, T> {
         Self { slot, output: None }
     }
 
-    /// Polls it if it is a question and questions are due, or neither. The others go on to their end when it fails, so
+    /// Polls it if it is a question and `asks` is true, or if neither. If it fails, the others go on to their end, so
     /// that no step is dropped half-way.
     fn poll(&mut self, asks: bool, run: &ActiveRun, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
         if self.slot.asks != asks {
@@ -62,7 +62,7 @@ macro_rules! join_of_tuples {
             }
         }
 
-        /// A tuple of questions, steps and branches, being awaited.
+        /// A tuple of questions, steps and branches that the handler awaits.
         pub struct $joined<'a, $($one),*> {
             run: &'a ActiveRun,
             members: ($(Member<'a, $one>,)*),
@@ -112,7 +112,7 @@ join_of_tuples! {
     Join8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
 }
 
-/// Any number of questions, steps or branches of one kind, being awaited.
+/// Any number of questions, steps or branches of one kind that the handler awaits.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};

@@ -53,7 +53,7 @@ pub trait QuestionKind: sealed::Sealed + 'static {
     #[doc(hidden)]
     const NEEDS_STATE: bool = false;
 
-    /// A digest of what is asked, which is the same in every build and on every machine.
+    /// Returns a digest of the question, which is the same in every build and on every machine.
     #[doc(hidden)]
     fn wording(&self) -> u64;
 }
@@ -128,8 +128,8 @@ pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
     }
 }
 
-/// A type that a form can ask for: every struct of plain fields that can be read from JSON and has a schema. The form
-/// is made from the schema. A type with other fields is found out when it is first asked for.
+/// A type that a form can ask for: every struct of plain fields that can be read from JSON and has a schema. The schema
+/// gives the form. The first question with the type shows whether its fields are plain.
 ///
 /// ```
 /// use mrtr_flow::flow::FormType;

@@ -1,4 +1,4 @@
-//! Several questions and steps at once, of which the first to end is taken, now and in every later run.
+//! Several questions and steps at once: the first to end wins, now and in every later run.
 
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
@@ -10,7 +10,7 @@ use super::member::{Joinable, Slot};
 use crate::engine::{ActiveRun, RaceStart};
 use crate::error::FlowError;
 
-/// A tuple of questions, steps and branches, of which the first to end is taken.
+/// A tuple of questions, steps and branches, of which the first to end wins.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -130,7 +130,7 @@ async fn race<T>(run: &ActiveRun, Contestants { name, mut slots }: Contestants<'
         RaceStart::Closed => return Err(FlowError::Closed),
         RaceStart::Open => None,
         RaceStart::Won(winner) => {
-            // The others are not so much as looked at: what they would ask or do now was decided against.
+            // The others are not even polled: the race was decided against them.
             let won = slots.swap_remove(winner);
             run.drop_lost(std::mem::replace(&mut slots, vec![won]));
             Some(winner)
@@ -158,7 +158,7 @@ async fn race<T>(run: &ActiveRun, Contestants { name, mut slots }: Contestants<'
     output
 }
 
-/// The place of the first that has ended, and what it gave. Questions are looked at first, as in a join.
+/// Returns the place of the first that has ended, and its output. It polls questions first, as a join does.
 fn poll_all<T>(
     slots: &mut [Slot<'_, T>],
     run: &ActiveRun,

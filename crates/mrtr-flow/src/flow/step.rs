@@ -16,7 +16,7 @@ use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::{ActiveRun, Making, StepStart, Watcher, Within, poll_apart};
 use crate::error::{Failure, FlowError};
 
-/// A step. Await it for its output, from now or from an earlier run.
+/// A step. Await it for its output, of this run or of an earlier one.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -141,7 +141,7 @@ pub trait Work<'a>: Send + 'a {
     /// The future.
     type Future: Future + Send + 'a;
 
-    /// Begins; `None` if it has been done and cannot be again.
+    /// Begins the work; `None` if it was done and cannot be done again.
     #[doc(hidden)]
     fn begin(&mut self) -> Option<Self::Future>;
 }
@@ -187,8 +187,8 @@ impl<'a, W> Step<'a, W> {
     /// Limits the time of the step, counted from its beginning, all attempts together. A step that takes longer is
     /// dropped, and its outcome is [`FlowError::TimedOut`], in this run and in later ones.
     ///
-    /// A timeout around a step is another matter: the handler goes on without the step, and the step never returns, in
-    /// later runs either.
+    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, not
+    /// in later runs either.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -282,7 +282,7 @@ async fn watched<F: Future>(run: &Arc<ActiveRun>, watcher: &Watcher, step: F) ->
     poll_fn(|cx| watch.poll(&waker, cx, |cx| step.as_mut().poll(cx))).await
 }
 
-/// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
+/// Does the work, and keeps its outcome before anything else happens. `None` if there is none to keep.
 async fn perform<'a, W, F, T, E>(run: &ActiveRun, name: &str, work: W, options: Options) -> Option<StepEntry>
 where
     W: Work<'a, Future = F>,

@@ -1,4 +1,4 @@
-//! Asking a person to visit a URL: consent first, and then until it is done.
+//! Questions that ask a person to visit a URL: for consent first, and then until the visit is done.
 
 use std::future::{Future, pending};
 use std::pin::Pin;

@@ -3,7 +3,7 @@
 use foldhash::HashMap;
 use indexmap::IndexMap;
 
-/// A map by names that the author chose, in their order. No stranger adds to it, so that a hash which is quick will do.
+/// A map by names that the author chose, in their order. No stranger adds to it, so a quick hash will do.
 pub type ByName<V> = IndexMap<String, V, foldhash::fast::RandomState>;
 
 /// A run's values by name, in the order in which they came. Most runs use few names, and a linear scan is faster than

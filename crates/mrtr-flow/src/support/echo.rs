@@ -30,7 +30,8 @@ fn printable(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.contains(char::is_control) { text.replace(char::is_control, " ").into() } else { text }
 }
 
-/// In bytes. An error holds a sentence and a name, and is no longer than 4 KiB if every character needs an escape.
+/// The longest texts, in bytes. An error holds a sentence and a name, and is no longer than 4 KiB if every character
+/// needs an escape.
 const LONGEST_NAME: usize = 256;
 const LONGEST_SENTENCE: usize = 1024;
 const LONGEST_LOGGED: usize = 3072;

@@ -14,10 +14,10 @@ pub(crate) struct Leaf(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// So short that it needs no place of its own, as names and most outcomes are.
+    /// A text so short that it needs no place of its own, as names and most outcomes are.
     Short(Short),
     Own(Arc<str>),
-    /// A part of what other entries are parts of too.
+    /// A part of a piece that other entries are parts of too.
     Part {
         piece: Arc<[u8]>,
         start: u32,
@@ -106,16 +106,16 @@ struct Short {
 }
 
 impl Short {
-    /// With its length and a mark, four words.
+    /// The longest text, in bytes: with its length and a mark it takes four words.
     const LONGEST: usize = 30;
 
-    /// `None` if it is longer.
+    /// Makes a short text; `None` if it is longer.
     fn of(text: &str) -> Option<Self> {
         let mut short = Self::default();
         short.push(text.as_bytes()).then_some(short)
     }
 
-    /// Adds a part, and says whether there was room for it.
+    /// Adds a part, and returns true if there was room for it.
     fn push(&mut self, more: &[u8]) -> bool {
         let start = usize::from(self.length);
         let end = start + more.len();

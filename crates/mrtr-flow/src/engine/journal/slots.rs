@@ -1,4 +1,4 @@
-//! Entries by what they are about: each takes the place of an earlier one about the same.
+//! Entries by their subject: each takes the place of an earlier one with the same subject.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Slots {
         self.place(space, name.as_bytes()).map(|place| View { slots: self, slot: &self.list[place] })
     }
 
-    /// Puts an entry in, and says how long the leaf was that it takes the place of.
+    /// Puts an entry in, and returns the length of the leaf whose place it takes.
     pub(super) fn put(&mut self, name: &str, parts: Parts<Leaf>) -> Option<usize> {
         let Parts { kind, detail, leaf } = parts;
         let parts = Parts { kind, detail, leaf: Text::Own(leaf) };
@@ -110,7 +110,7 @@ impl Slots {
         None
     }
 
-    /// Takes an entry out, and says how long its leaf was.
+    /// Takes an entry out, and returns the length of its leaf.
     pub(super) fn remove(&mut self, space: Space, name: &str) -> Option<usize> {
         let place = self.place(space, name.as_bytes())?;
         let slot = self.list.remove(place);
@@ -139,7 +139,7 @@ impl Slots {
         }
     }
 
-    /// Keeps those for which this holds.
+    /// Keeps the entries for which `stays` returns true.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(View<'_>) -> bool) {
         let kept: Vec<bool> = self.iter().map(&mut stays).collect();
         if kept.iter().all(|kept| *kept) {

@@ -29,7 +29,7 @@ pub(super) enum Unsealed {
     Closed,
 }
 
-/// Roughly what an entry takes in a sealed journal.
+/// Returns roughly the bytes that an entry takes in a sealed journal.
 pub(super) fn cost(name: &str, size: usize) -> usize {
     name.len() + size + PER_ENTRY
 }

@@ -60,7 +60,7 @@ pub(crate) enum StepStart {
 }
 
 impl ActiveRun {
-    /// Begins a step, or gives what it gave before, as soon as its branch is free.
+    /// Begins a step, or returns its record, as soon as its branch is free.
     pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
         let mut call = HeldCall::default();
         let start = poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await;
@@ -202,8 +202,8 @@ impl ActiveRun {
 }
 
 impl State {
-    /// Returns the record of a step or a race; also under the name that an older version gave it, if this run has come
-    /// by nothing of that name.
+    /// Returns the record of a step or a race; also under the name that an older version gave it, if this run has met
+    /// nothing of that name.
     pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
         let recorded = self.kept.journal.step(name);
         if recorded.is_some() || !name.contains('/') {
@@ -280,7 +280,8 @@ impl StepGuard<'_> {
 impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.run.state();
-        // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
+        // If the runner drops a step at the end, or a panic does, the handler has not given it up: the step is in
+        // doubt.
         if !self.ended && !state.phase.is_closed() && !std::thread::panicking() {
             self.run.mark_dropped(&mut state, self.name);
         }

@@ -1,4 +1,4 @@
-//! What tests and tools of several crates share: the work item of the proposal, and a program that serves.
+//! Fixtures that tests and tools of several crates share: the work item of the proposal, and a program that serves.
 //!
 //! Only the dev-dependencies of published crates name this one, by its path and without a version: it is not published.
 

@@ -26,12 +26,12 @@ impl Program {
         (0..5).find_map(|_| start()).expect("the program does not listen")
     }
 
-    /// Starts it, and waits until it listens at the address that it was told or has in it.
+    /// Starts it, and waits until it listens at this address, which the command passes on or the program has built in.
     pub fn start_at(address: SocketAddr, command: Command) -> Self {
         Self::try_at(address, command).expect("the program does not listen")
     }
 
-    /// Nothing if it ends before it listens.
+    /// Starts it, and waits until it listens; `None` if it ends before that.
     fn try_at(address: SocketAddr, mut command: Command) -> Option<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().expect("the program is built");
@@ -48,23 +48,23 @@ impl Program {
         None
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a path of it.
+    /// Returns the URL of a path at this program.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Tells it to end, as a platform does.
+    /// Tells it to end with `SIGTERM`, as a platform does.
     pub fn terminate(&self) {
         let told = Command::new("kill").args(["-TERM", &self.process.id().to_string()]).status();
         assert!(told.expect("there is `kill`").success(), "it runs");
     }
 
-    /// Waits for its end, and gives how it ended and what it printed.
+    /// Waits for its end, and returns its exit status and what it printed.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let mut printed = String::new();
         let mut output = self.process.stdout.take().expect("standard output is piped");
@@ -72,7 +72,7 @@ impl Program {
         (self.process.wait().expect("it ends"), printed)
     }
 
-    /// Stops it, and gives what it printed.
+    /// Stops it, and returns what it printed.
     pub fn stop(mut self) -> String {
         let mut printed = String::new();
         let mut output = self.process.stdout.take().expect("standard output is piped");
@@ -89,8 +89,8 @@ impl Drop for Program {
     }
 }
 
-/// Whether there is a listener. Where there is none yet, a connection may be made from the very port that it goes to, and
-/// meet itself.
+/// Returns true if there is a listener. Where there is none yet, a connection may be made from the very port that it
+/// goes to, and meet itself.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }

@@ -47,8 +47,8 @@ pub const HOW: &str = "How was this bug resolved?";
 /// The second one.
 pub const WHICH: &str = "Which work item is the original?";
 
-/// Resolves a bug: the handler of `update_work_item`. A duplicate is linked with its original in one step, by what `link`
-/// does with both numbers.
+/// Resolves a bug: the handler of `update_work_item`. It links a duplicate with its original in one step, by calling
+/// `link` with both numbers.
 pub async fn resolve<'a, L, T, E>(
     flow: &'a Flow,
     update: &Update,
@@ -69,12 +69,12 @@ where
     Ok(closed_as_duplicate(bug, duplicate_of_id))
 }
 
-/// What is said of a bug that is no duplicate.
+/// The reply of the tool for a bug that is no duplicate.
 pub fn closed(update: &Update) -> String {
     format!("Bug #{} resolved, {} fields set", update.work_item_id, update.fields.len())
 }
 
-/// What is said of one that is.
+/// The reply of the tool for a bug that is a duplicate.
 pub fn closed_as_duplicate(bug: u64, original: u64) -> String {
     format!("Bug #{bug} resolved as duplicate of #{original}")
 }

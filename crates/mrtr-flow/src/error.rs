@@ -1,4 +1,4 @@
-//! How a handler fails, by who is to read about it.
+//! The failures of handlers, by their reader: the model, the caller or the operator.
 
 use std::any::Any;
 use std::error::Error;
@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mrtr_schema::{ErrorCode, ErrorObject};
 
-/// Why a flow did not get what it wanted: what `?` on a question or a step gives.
+/// The error of a question or a step: the reason why a flow did not get what it wanted.
 ///
-/// Declining is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
+/// To decline is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
 /// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
 ///
 /// ```
@@ -41,7 +41,7 @@ pub enum FlowError {
     /// The step failed.
     #[error("{0}")]
     Step(StepError),
-    /// The step was started in an earlier run, and how it ended is not known. It is not started again.
+    /// An earlier run started the step, and its outcome is not known. No run starts it again.
     #[error("`{step}` was started and interrupted; whether it took effect is not known, so it is not started again")]
     Interrupted {
         /// The step.
@@ -53,7 +53,7 @@ pub enum FlowError {
         /// The step.
         step: String,
     },
-    /// The run of this flow has ended, or the call does not come from its handler: nothing is asked or done any more.
+    /// The run of this flow has ended, or the call does not come from its handler: the flow asks and does nothing more.
     #[error("the flow is closed: its run has ended, or it was used outside its handler")]
     Closed,
     /// The model was still calling tools when it had been given as many turns as the flow allows.
@@ -61,12 +61,12 @@ pub enum FlowError {
     TooManyTurns {
         /// The question.
         key: String,
-        /// How many turns it was given.
+        /// The number of turns that the model was given.
         turns: u32,
     },
 }
 
-/// How a step failed, as it was recorded: the same in the run in which it happened and in every later one.
+/// The recorded failure of a step: the same in the run in which it happened and in every later one.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow, FlowError};
@@ -88,7 +88,7 @@ pub struct StepError {
 }
 
 impl StepError {
-    /// What went wrong, with its causes.
+    /// Returns the text of the failure, with its causes.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -102,7 +102,7 @@ impl fmt::Display for StepError {
 
 impl Error for StepError {}
 
-/// Who is to read about a failure.
+/// The reader of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Visibility {
     /// The operator.
@@ -113,7 +113,7 @@ pub(crate) enum Visibility {
     Tool,
 }
 
-/// A failure that the model is to read, and may act upon.
+/// A failure that the model reads, and may act upon.
 ///
 /// ```
 /// use mrtr_flow::ToolError;
@@ -127,7 +127,7 @@ pub(crate) enum Visibility {
 pub struct ToolError(String);
 
 impl ToolError {
-    /// A failure with this text.
+    /// Makes a failure with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -146,18 +146,18 @@ impl ToolError {
 pub struct ProtocolError(Box<ErrorObject>);
 
 impl ProtocolError {
-    /// An error of this code.
+    /// Makes an error with this code and message.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         ErrorObject::new(code, message).into()
     }
 
-    /// The parameters are wrong.
+    /// Makes the error for wrong parameters.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// There is no such resource: what the handler of a template says of a URI that leads nowhere. It goes out with the
-    /// URI, under the code that the revision has for it.
+    /// Makes the error for a resource that does not exist. The handler of a template returns it for a URI that leads
+    /// nowhere. The server sends it with the URI, under the code that the revision has for it.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow, ProtocolError};
@@ -173,7 +173,8 @@ impl ProtocolError {
         Self::new(ErrorCode::RESOURCE_NOT_FOUND, message)
     }
 
-    /// The server has more to do than it can, and has not begun with the request: over HTTP, 503 with `Retry-After`.
+    /// Makes the error of a server that has more to do than it can, and has not begun with the request: over HTTP, 503
+    /// with `Retry-After`.
     ///
     /// ```
     /// use mrtr_schema::ErrorCode;
@@ -185,12 +186,12 @@ impl ProtocolError {
         Self::new(ErrorCode::BUSY, "The server is busy; try again later")
     }
 
-    /// What goes over the wire.
+    /// Returns the error object that goes over the wire.
     pub fn object(&self) -> &ErrorObject {
         &self.0
     }
 
-    /// What goes over the wire, taken out.
+    /// Takes out the error object that goes over the wire.
     ///
     /// ```
     /// use mrtr_flow::ProtocolError;
@@ -216,16 +217,17 @@ impl fmt::Display for ProtocolError {
 
 impl Error for ProtocolError {}
 
-/// How a handler failed. Every error becomes one with `?`, anyhow's and strings included.
+/// The failure of a handler. Every error becomes one with `?`, anyhow's and strings included.
 ///
 /// - [`ToolError`] is for the model: the caller gets its text as a tool result with `isError`.
 /// - [`ProtocolError`] is for the caller: a JSON-RPC error.
 /// - Every other error is for the operator: it goes to the log under a reference, and the caller gets the
 ///   reference alone.
 ///
-/// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one. So does a [`FlowError`]
-/// such as a refusal: a tool's caller gets its text with `isError`, that of a prompt or resource the error -1, which is
-/// [`ErrorCode::USER_DECLINED`], with the question's key. An error with `#[error(transparent)]` hides its cause, and is for the log: give it a text.
+/// If a [`ToolError`] or [`ProtocolError`] is among the causes of another error, the failure is that one. The same
+/// holds for a [`FlowError`], such as a refusal: the caller of a tool gets its text with `isError`; the caller of a
+/// prompt or resource gets the error -1, which is [`ErrorCode::USER_DECLINED`], with the question's key. An error with
+/// `#[error(transparent)]` hides its cause, and goes to the log: give it a text.
 ///
 /// ```
 /// use mrtr_flow::{Failure, ToolError};
@@ -242,7 +244,7 @@ impl Error for ProtocolError {}
 /// ```
 pub struct Failure(pub(crate) FailureKind);
 
-/// As a person reads it, with its causes: a program whose `main` returns a failure ends with this.
+/// Writes it as a person reads it, with its causes: a program whose `main` returns a failure ends with this.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -254,7 +256,7 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// A failure by who is to read about it, as a runner takes it apart with [`Failure::into_kind`].
+/// A failure, by its reader: a runner gets it from [`Failure::into_kind`].
 ///
 /// ```
 /// use mrtr_flow::{Failure, FailureKind, ToolError};
@@ -276,28 +278,29 @@ impl fmt::Debug for Failure {
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a runner must deal with each of them")]
 pub enum FailureKind {
-    /// The model is to read this, and may act upon it.
+    /// The model reads this, and may act upon it.
     Tool(String),
     /// The person declined or cancelled: a decision, and no fault.
     Unanswered(FlowError),
     /// The caller gets this as an error of its request.
     Protocol(ProtocolError),
-    /// The operator is to read of this in the log, and no one else.
+    /// The operator alone reads of this, in the log.
     Internal(Box<dyn Error + Send + Sync>),
 }
 
 impl Failure {
-    /// Takes the failure apart, by who is to read about it. [`FailureKind`] has an example.
+    /// Returns the kind of the failure, by its reader. [`FailureKind`] has an example.
     pub fn into_kind(self) -> FailureKind {
         self.0
     }
 
-    /// A mistake of the handler's author, who reads about it in the log.
+    /// Makes the failure for a mistake of the handler's author, who reads about it in the log.
     pub(crate) fn misuse(text: impl Into<String>) -> Self {
         Self(FailureKind::Internal(text.into().into()))
     }
 
-    /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
+    /// Makes it the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as
+    /// internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {
             FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },
@@ -329,7 +332,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
     }
 }
 
-/// The first error among the causes that says for whom it is.
+/// Returns the first error among the causes that names its reader.
 fn visibility_of(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     std::iter::successors(Some(error), |error| (*error).source()).find_map(known_visibility)
 }
@@ -352,7 +355,7 @@ fn known_visibility(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     }
 }
 
-/// The client sent more than a state can carry: this is the answer with which it became too much.
+/// Makes the failure of a client that sent more than a state can carry: with the answer of `key` it became too much.
 pub fn too_much(key: &str, limit: usize) -> Failure {
     let message = format!(
         "`inputResponses`: the answer to `{key}` is too much: what a call goes on with may take {limit} bytes in all"
@@ -362,20 +365,20 @@ pub fn too_much(key: &str, limit: usize) -> Failure {
     ProtocolError::from(error).into()
 }
 
-/// The error for what went wrong inside, of which the log has more.
+/// Makes the error for a failure inside, of which the log has more.
 pub fn internal_error() -> ErrorObject {
     ErrorObject::new(ErrorCode::INTERNAL_ERROR, "Internal error")
 }
 
-/// An error of a handler's in words, with its causes, once it is gone: both are code of others, and either may panic. Each
-/// is contained apart, since a panic in a drop that another panic caused ends the process.
+/// Writes an error of a handler's in words, with its causes, and drops it. Both run code of others, and either may
+/// panic. Each is contained apart, since a panic in a drop that another panic caused ends the process.
 pub fn into_words(error: Box<dyn Error + Send + Sync>) -> Result<String, Panicked> {
     let text = contain(|| with_causes(&*error));
     let dropped = contain(|| drop(error));
     text.and_then(|text| dropped.map(|()| text))
 }
 
-/// An error with its causes, in one line.
+/// Writes an error with its causes, in one line.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -391,7 +394,7 @@ pub fn with_causes(error: &dyn Error) -> String {
 #[derive(Debug)]
 pub struct Panicked(pub String);
 
-/// Runs something, and has its panic as an error.
+/// Runs something, and returns its panic as an error.
 pub fn contain<R>(run: impl FnOnce() -> R) -> Result<R, Panicked> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = message(&*panic).to_owned();

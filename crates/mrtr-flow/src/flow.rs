@@ -1,4 +1,4 @@
-//! What a handler is given: questions, steps, and what it needs to know.
+//! The flow that a handler is given: questions, steps, and the facts that it needs.
 
 mod ask;
 mod ask_until;
@@ -41,12 +41,14 @@ use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 
-/// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
+/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs it again with the
+/// answers.
 ///
 /// A question that has no answer yet does not return: the run ends there, and the next one begins at the top, with
 /// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.
 ///
-/// It cannot be cloned, and everything it makes borrows it: no question and no step outlives the run by accident.
+/// A flow cannot be cloned, and everything it makes borrows it, so that no question and no step outlives the run by
+/// accident.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow, Journal, Outcome, RunContext, run};
@@ -70,7 +72,7 @@ use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 /// ```
 pub struct Flow {
     run: Arc<ActiveRun>,
-    /// What is put before each name.
+    /// The text that the flow puts before each name.
     prefix: String,
     /// The scopes that the prefix is made of, each with its length: another division would be another text.
     scopes: String,
@@ -100,7 +102,7 @@ impl Flow {
         Ask::new(self, self.name(key), FormQuestion::new(&self.run.context, message.into()))
     }
 
-    /// Asks a person to visit a URL. An accept is consent to go there; see [`UrlAsk::until`] for when it is done.
+    /// Asks a person to visit a URL. An accept is consent to go there; [`UrlAsk::until`] waits until the visit is done.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -209,7 +211,7 @@ impl Flow {
         Ask::new(self, self.name(&name), NamespacedQuestion::new(params, self.scopes.clone(), name))
     }
 
-    /// Asks and does several things at once, in one round. Questions are read before any step starts.
+    /// Asks and does several things at once, in one round. The flow reads the questions before it starts a step.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -239,10 +241,10 @@ impl Flow {
         JoinAll::new(self, all)
     }
 
-    /// Several things in a row, as one member of a [`join`](Self::join): they go on beside a question of another
-    /// member, which code around a join does not.
+    /// Makes several things in a row one member of a [`join`](Self::join): they go on while a question of another
+    /// member is open. Code around the join does not.
     ///
-    /// What it gives is what its code gives, errors included.
+    /// Its output is that of its code, errors included.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -266,10 +268,10 @@ impl Flow {
         Branch::new(self, code)
     }
 
-    /// Asks and does several things at once, and takes the first to end. Who won is recorded: later runs take the same.
-    /// A question that lost is not asked any more; a step that lost is dropped where it is.
+    /// Asks and does several things at once, and takes the first to end. The journal records the winner: later runs
+    /// take it too. The client is no longer asked a question that lost; a step that lost is dropped where it is.
     ///
-    /// A plain `select!` is no race: there the question is always asked, and nothing goes on past it.
+    /// A plain `select!` is no race: it always asks the question, and nothing goes on past it.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -288,10 +290,10 @@ impl Flow {
         Racing::new(self, all.slots())
     }
 
-    /// Does something once: its outcome is recorded, and later runs get the record.
+    /// Does something once: the journal records its outcome, and later runs get the record.
     ///
-    /// A crash between the effect and its record, or a replay of an older state of a tool that is not single-use, can
-    /// repeat it, with the same [`idempotency_key`](Self::idempotency_key).
+    /// Two things can repeat it, with the same [`idempotency_key`](Self::idempotency_key): a crash between the effect
+    /// and its record, and a replay of an older state of a tool that is not single-use.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -317,7 +319,7 @@ impl Flow {
         Step::again(self, self.name(name), work)
     }
 
-    /// The flow with something put before each name: for loops.
+    /// Returns a flow that puts this text before each name: for loops.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -341,9 +343,9 @@ impl Flow {
         Scope { flow, parent: std::marker::PhantomData }
     }
 
-    /// A place where the flow may be put down and go on elsewhere, with how far it has come.
+    /// Marks a place where the flow may be put down and go on elsewhere, and keeps its progress.
     ///
-    /// The next run finds it as [`resumed_from`](Self::resumed_from).
+    /// The next run gets the progress from [`resumed_from`](Self::resumed_from).
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -374,14 +376,15 @@ impl Flow {
         }
     }
 
-    /// How far the last yield point of an earlier run had come.
+    /// Returns the progress that an earlier run gave to its last yield point.
     pub fn resumed_from<P: DeserializeOwned>(&self) -> Option<P> {
         serde_json::from_str(self.run.resumed()?.as_str()).ok()
     }
 
-    /// A key for this flow and this name, the same in every run: for outside services that take one.
+    /// Returns a key for this flow and this name, the same in every run: for outside services that take one.
     ///
-    /// It is async because a run that has used answers which came without a state first ends, to put them into one.
+    /// It is async because a run may have used answers that came without a state: such a run ends first, to put them
+    /// into a state.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -402,13 +405,13 @@ impl Flow {
         }
     }
 
-    /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. A client that does
-    /// not know the flow's own id, which is random and sealed, cannot guess it.
+    /// Returns an id for a question, the same in every run of this flow and in no other: for URLs and callbacks. A
+    /// client cannot guess it, since it does not know the flow's own id, which is random and sealed.
     pub fn interaction_id(&self, key: impl Display) -> String {
         self.run.interaction_id(&self.scopes, &key.to_string())
     }
 
-    /// Says how far the request has come, if the client wants to know.
+    /// Sends the progress of the request, if the client wants it.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -448,8 +451,8 @@ impl Flow {
         }
     }
 
-    /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once, and so it does for a
-    /// client that cannot have a task: the flow goes on where it is.
+    /// Goes on as a task: from then on the server keeps the journal. In a task it returns at once. It also returns at
+    /// once if the client cannot have a task: then the flow goes on where it is.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -468,8 +471,8 @@ impl Flow {
         }
     }
 
-    /// Waits until the run is stopped from outside: the call was cancelled, the process ends, another instance has the
-    /// flow. In a step, too. What is never stopped waits for ever.
+    /// Waits until the run is stopped from outside: the client cancelled the call, the process ends, or another
+    /// instance has the flow. It also works in a step. If nothing stops the run, it waits for ever.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -493,12 +496,12 @@ impl Flow {
         }
     }
 
-    /// A value that the program gave its handlers: with `Builder::state` of a server, or
+    /// Returns a value that the program gave its handlers: with `Builder::state` of a server, or
     /// [`Environment::state`](crate::Environment::state).
     ///
     /// # Panics
     ///
-    /// If there is no value of this type. The caller gets an internal error.
+    /// Panics if there is no value of this type. The caller gets an internal error.
     ///
     /// ```
     /// # use mrtr_flow::{Environment, Failure, Flow};
@@ -515,7 +518,8 @@ impl Flow {
         self.extension().unwrap_or_else(|| panic!("the server was built without a `{}`", std::any::type_name::<S>()))
     }
 
-    /// A value of this type, if whoever runs the flow gave it one: what a crate above adds to a flow, it finds here.
+    /// Returns the value of this type, if the runner gave the flow one. A crate above finds here what it adds to a
+    /// flow.
     ///
     /// ```
     /// use mrtr_flow::Flow;
@@ -536,7 +540,7 @@ impl Flow {
         self.run.context.environment.extensions.get()
     }
 
-    /// What the client declared for this request.
+    /// Returns the capabilities that the client declared for this request.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -548,28 +552,28 @@ impl Flow {
         &self.run.context.capabilities
     }
 
-    /// Who sent the request, if an issuer vouches for it.
+    /// Returns the sender of the request, if an issuer vouches for it.
     pub fn principal(&self) -> Option<&Caller> {
         self.run.context.caller.as_ref()
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     pub fn revision(&self) -> Revision {
         self.run.context.revision
     }
 
-    /// Which round this is, from 1: a fact for logs. A flow that branches on it confuses itself.
+    /// Returns the number of this round, from 1: a fact for logs. A flow that branches on it confuses itself.
     pub fn round(&self) -> u32 {
         self.run.context.lazy_flow.round()
     }
 
-    /// An answer as it came, unchecked: for handlers of a server that return an `InputRequired` themselves.
+    /// Returns an answer as it came, unchecked: for handlers of a server that return an `InputRequired` themselves.
     pub fn given(&self, key: &str) -> Option<InputResponse> {
         let given = self.run.given(key)?;
         JsonObject::from_raw(given.raw().ok()?).ok().map(InputResponse::from_object)
     }
 
-    /// What the last `InputRequired` that a handler of a server returned had the client carry.
+    /// Returns the value that the client carried for the last `InputRequired` that a handler of a server returned.
     pub fn carried<S: DeserializeOwned>(&self) -> Option<S> {
         serde_json::from_str(self.run.carried()?.as_str()).ok()
     }
@@ -586,7 +590,7 @@ impl fmt::Debug for Flow {
     }
 }
 
-/// A flow that puts something before each name.
+/// A flow that puts a text before each name.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};

@@ -1,4 +1,4 @@
-//! What mrtr-server shares with the engine and no author of a handler or a runner needs.
+//! Names that mrtr-server shares with the engine, and that no author of a handler or a runner needs.
 //!
 //! Both crates are one work in two parts: they are published together, and what stands here may change in any version.
 //! It is no part of this crate's API.
@@ -15,9 +15,9 @@ pub use crate::support::echo;
 
 use crate::engine::journal::{Journal, StepEntry};
 
-/// What rounds do to a journal, whose states and answers come and go with a client.
+/// The changes that rounds make to a journal, whose states and answers come and go with a client.
 pub trait RoundJournal {
-    /// Takes in that a step was started, which a reservation says.
+    /// Notes that a step was started, by the word of a reservation.
     fn put_step_started(&mut self, name: &str);
 
     /// Takes in answers that came without a state.
@@ -26,16 +26,16 @@ pub trait RoundJournal {
     /// Takes over the answers that came without a state and were not used, as far as there is room.
     fn carry_unsealed(&mut self, room: usize, is_asked: impl Fn(&str) -> bool);
 
-    /// The answer with which the client sent too much, whatever its handler has it carry.
+    /// Returns the answer with which the client sent too much, no matter what the handler has it carry.
     fn excess_beside_carried(&self, limit: usize) -> Option<&str>;
 
-    /// What takes the most room, in words.
+    /// Names the entry that takes the most room, in words.
     fn largest(&self) -> Option<String>;
 
-    /// Forgets which questions are open: none of them was answered or passed over by that.
+    /// Forgets which questions are open. This answers none of them, and skips none.
     fn forget_opened(&mut self);
 
-    /// Whether a question was settled elsewhere than with the client: its page was visited, or it was decided.
+    /// Returns true if a question was settled elsewhere than with the client: its page was visited, or it was decided.
     fn is_settled_elsewhere(&self, key: &str) -> bool;
 }
 

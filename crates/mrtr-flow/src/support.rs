@@ -1,4 +1,4 @@
-//! What every layer may use, and what uses none of them.
+//! Helpers that every layer may use, and that use none of them.
 
 pub(crate) mod by_name;
 pub(crate) mod clock;

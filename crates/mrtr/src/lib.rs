@@ -44,7 +44,7 @@ pub use mrtr_stdio::StdioTransport;
 #[cfg(feature = "tasks")]
 pub use mrtr_tasks::{self as tasks, Tasks};
 
-/// What handlers, and programs, return: any error becomes a [`Failure`] with `?`.
+/// The result of handlers and of programs: any error becomes a [`Failure`] with `?`.
 ///
 /// ```
 /// use mrtr::{Failure, Flow, Result};

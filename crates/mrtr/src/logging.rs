@@ -10,7 +10,7 @@ use tracing_subscriber::{fmt, registry};
 /// Shows what servers and clients log, on standard error: from `info` up, or what `RUST_LOG` says, such as `debug` or
 /// `mrtr_server=trace,warn`.
 ///
-/// A program that has a subscriber keeps it: then this does nothing. Standard output stays free, for it may be the wire.
+/// If the program has a subscriber already, this does nothing. Standard output stays free, since it may be the wire.
 ///
 /// ```
 /// mrtr::init_logging();

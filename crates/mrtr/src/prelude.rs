@@ -1,4 +1,4 @@
-//! What a program takes in with one line: `use mrtr::prelude::*;`.
+//! The names that a program takes in with one line: `use mrtr::prelude::*;`.
 //!
 //! ```
 //! use mrtr::prelude::*;

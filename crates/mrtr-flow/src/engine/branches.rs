@@ -15,7 +15,7 @@ impl BranchId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HoldId(usize);
 
-/// How an unanswered question came to be dropped.
+/// The reason for which an unanswered question was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PassedOver {
     /// The handler went on without it.
@@ -31,9 +31,9 @@ pub(super) struct Branches<Q> {
     /// Most handlers join nothing, and have no others.
     members: Vec<Branch>,
     joins: Vec<Join>,
-    /// By their ids; those that hold nothing any more have left their place empty.
+    /// The questions, by their ids; those that hold nothing any more have left their place empty.
     holds: Vec<Option<Hold<Q>>>,
-    /// How many questions hold something, and how many of those were passed over.
+    /// The number of questions that hold something. `passed_over` counts those of them that were passed over.
     held: usize,
     passed_over: usize,
 }
@@ -42,10 +42,10 @@ pub(super) struct Branches<Q> {
 struct Branch {
     /// The join that it is a member of; the body has none.
     join: Option<usize>,
-    /// How many questions were polled in it, and in the branches under it.
+    /// The number of questions that were polled in it. `below` counts those in the branches under it.
     own: usize,
     below: usize,
-    /// Whether it lost a race: what it asked is asked no more.
+    /// True if it lost a race: its questions are asked no more.
     withdrawn: bool,
 }
 
@@ -53,16 +53,16 @@ struct Branch {
 struct Join {
     /// The branch that polled it first.
     parent: BranchId,
-    /// Whether that branch was held then, and has not been seen free since.
+    /// True if that branch was held then, and has not been seen free since.
     made_held: bool,
-    /// How many questions were polled in its members and under them.
+    /// The number of questions that were polled in its members and under them.
     within: usize,
 }
 
 #[derive(Debug)]
 struct Hold<Q> {
     question: Q,
-    /// Where it was polled: once in each, and in one at least.
+    /// The branches in which it was polled, each once: this one and those in `more`.
     first: BranchId,
     more: Vec<BranchId>,
     passed_over: Option<PassedOver>,
@@ -82,7 +82,7 @@ impl<Q> Default for Branches<Q> {
 }
 
 impl<Q> Branches<Q> {
-    /// A new branch: of the join that another one is a member of, or of a new join that this branch polls.
+    /// Makes a new branch: beside another member of a join, or in a new join that the parent polls.
     pub(super) fn fork(&mut self, parent: BranchId, beside: Option<BranchId>) -> BranchId {
         let join = beside.and_then(|beside| self.get(beside).join).unwrap_or_else(|| {
             let made_held = !self.observe_free(parent);
@@ -93,8 +93,8 @@ impl<Q> Branches<Q> {
         BranchId(self.members.len())
     }
 
-    /// Looks whether something besides a question may begin in a branch. A look changes something: a join that is seen
-    /// free once is not held as a whole any more.
+    /// Returns true if something besides a question may begin in a branch. The look itself has an effect: a join that
+    /// is seen free once is not held as a whole any more.
     pub(super) fn observe_free(&mut self, id: BranchId) -> bool {
         if self.held == 0 && self.joins.is_empty() {
             return true;
@@ -102,7 +102,8 @@ impl<Q> Branches<Q> {
         self.passed_over == 0 && self.get(id).below == 0 && !self.observe_held_from_above(id)
     }
 
-    /// Looks whether a question was polled in the branch or in one that it is under, or its join is held as a whole.
+    /// Returns true if a question was polled in the branch or in one that it is under, or if its join is held as a
+    /// whole.
     fn observe_held_from_above(&mut self, id: BranchId) -> bool {
         let Branch { join, own, .. } = *self.get(id);
         if own > 0 {
@@ -113,13 +114,13 @@ impl<Q> Branches<Q> {
         if self.observe_held_from_above(parent) {
             return true;
         }
-        // What its own members ask holds the branch around it, and not the join.
+        // The questions of its own members hold the branch around it, and not the join.
         let around = self.get(parent).below > within;
         self.joins[join].made_held = made_held && around;
         made_held && around
     }
 
-    /// Takes note that a question was polled: from now on it holds this branch, those under it, and those above.
+    /// Notes that a question was polled: from now on it holds this branch, those under it, and those above.
     pub(super) fn hold(&mut self, at: BranchId, question: Q) -> HoldId {
         self.count(at, |count| *count += 1);
         self.held += 1;
@@ -127,7 +128,7 @@ impl<Q> Branches<Q> {
         HoldId(self.holds.len() - 1)
     }
 
-    /// Takes note that a question was polled again, maybe in another branch. False if it holds nothing any more.
+    /// Notes that a question was polled again, maybe in another branch. Returns false if it holds nothing any more.
     pub(super) fn polled(&mut self, HoldId(id): HoldId, at: BranchId) -> bool {
         let Some(hold) = &mut self.holds[id] else { return false };
         if hold.first != at && !hold.more.contains(&at) {
@@ -137,12 +138,12 @@ impl<Q> Branches<Q> {
         true
     }
 
-    /// A question that holds something.
+    /// Returns a question, if it still holds something.
     pub(super) fn question_mut(&mut self, HoldId(id): HoldId) -> Option<&mut Q> {
         self.holds[id].as_mut().map(|hold| &mut hold.question)
     }
 
-    /// The questions that hold something, in the order in which they were first polled.
+    /// Returns the questions that hold something, in the order in which they were first polled.
     pub(super) fn questions(&self) -> impl Iterator<Item = &Q> {
         self.holds.iter().flatten().map(|hold| &hold.question)
     }
@@ -157,12 +158,12 @@ impl<Q> Branches<Q> {
         live.map(|(id, _)| HoldId(id)).collect()
     }
 
-    /// Whether no question holds anything, in whichever branch.
+    /// Returns true if no question holds anything in any branch.
     pub(super) fn is_all_free(&self) -> bool {
         self.held == 0
     }
 
-    /// A question was answered: it holds nothing any more.
+    /// Notes that a question was answered: it holds nothing any more.
     pub(super) fn release(&mut self, HoldId(id): HoldId) -> Option<Q> {
         let Hold { question, first, more, passed_over } = self.holds[id].take()?;
         for at in std::iter::once(first).chain(more) {
@@ -173,8 +174,8 @@ impl<Q> Branches<Q> {
         Some(question)
     }
 
-    /// A question was dropped unanswered, in this branch: nothing begins any more, in whichever branch. False if it held
-    /// nothing.
+    /// Notes that the handler dropped an unanswered question in this branch: then nothing begins any more, in any
+    /// branch. Returns false if the question held nothing.
     pub(super) fn pass_over(&mut self, hold: HoldId, at: Option<BranchId>, how: PassedOver) -> bool {
         if let Some(at) = at {
             self.polled(hold, at);
@@ -186,13 +187,13 @@ impl<Q> Branches<Q> {
         true
     }
 
-    /// The questions that were passed over.
+    /// Returns the questions that were passed over.
     pub(super) fn passed_over(&self) -> impl Iterator<Item = (&Q, PassedOver)> {
         self.holds.iter().flatten().filter_map(|hold| Some((&hold.question, hold.passed_over?)))
     }
 
-    /// A branch lost a race: what was polled in it and under it, and nowhere else, holds nothing any more, and is given
-    /// back. What was passed over elsewhere stays so.
+    /// Notes that a branch lost a race: the questions that were polled only in it or under it hold nothing any more,
+    /// and are returned. A question that was passed over elsewhere stays passed over.
     pub(super) fn withdraw(&mut self, branch: BranchId) -> Vec<Q> {
         self.get_mut(branch).withdrawn = true;
         let mut withdrawn = Vec::new();
@@ -214,19 +215,19 @@ impl<Q> Branches<Q> {
         withdrawn
     }
 
-    /// Whether a branch, or one that it is under, lost a race.
+    /// Returns true if the branch, or one that it is under, lost a race.
     pub(super) fn is_withdrawn(&self, id: BranchId) -> bool {
         self.up(id).any(|id| self.get(id).withdrawn)
     }
 
-    /// The branch in which code of this one goes on: itself, or the one around it where it lost a race and is polled
-    /// all the same.
+    /// Returns the branch in which code of this one goes on: itself, or the one around it if it lost a race and is
+    /// still polled.
     pub(super) fn living(&self, id: BranchId) -> BranchId {
         let lost = self.up(id).filter(|id| self.get(*id).withdrawn).last();
         lost.map_or(id, |lost| self.parent(lost).unwrap_or(BranchId::BODY))
     }
 
-    /// A branch, and those that it is under.
+    /// Returns a branch, and those that it is under.
     fn up(&self, id: BranchId) -> impl Iterator<Item = BranchId> {
         std::iter::successors(Some(id), |id| self.parent(*id))
     }
@@ -273,7 +274,7 @@ mod tests {
     /// Something that happens in a run. Numbers choose among what there is.
     #[derive(Debug, Clone)]
     enum Event {
-        /// A join of so many members is polled for the first time.
+        /// A join of this many members is polled for the first time.
         Join(usize, u8),
         /// A question is polled for the first time, or again.
         Ask(usize),
@@ -331,8 +332,8 @@ mod tests {
                 .flat_map(|question| question.polled_in.iter().copied())
         }
 
-        /// Held by a question polled in it, above it or under it; by any that was dropped; or with its whole join, for as
-        /// long as the branch around that is held by others than its members.
+        /// A branch is held by a question polled in it, above it or under it; by any question that was dropped; or with
+        /// its whole join, for as long as other questions than those of its members hold the branch around the join.
         fn observe_held(&mut self, branch: usize) -> bool {
             let dropped = self.questions.iter().any(|question| question.dropped && !question.over);
             dropped || self.holding().any(|at| self.is_under(at, branch)) || self.observe_held_from_above(branch)

@@ -1,4 +1,4 @@
-//! A future out of which no panic comes: neither when it is polled nor when it is dropped.
+//! A future that lets no panic out, when it is polled or when it is dropped.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,13 +26,13 @@ pin_project! {
     }
 }
 
-/// What hears of a panic of a future that was dropped before its end: it has no output to tell it in.
+/// Hears of the panic of a future that was dropped before its end: such a future has no output to tell it in.
 pub trait AtDrop {
-    /// Hears of it.
+    /// Hears of the panic.
     fn panicked(&self, panicked: &Panicked);
 }
 
-/// The log hears of it.
+/// Tells the log.
 #[derive(Debug)]
 pub struct Logged;
 
@@ -46,14 +46,14 @@ impl AtDrop for Logged {
 }
 
 impl<F> Contained<F> {
-    /// One whose panic, where it is dropped before its end, the log hears of.
+    /// Contains a future. If it is dropped before its end and panics, the log hears of the panic.
     pub fn new(future: F) -> Self {
         Self::telling(future, Logged)
     }
 }
 
 impl<F, D: AtDrop> Contained<F, D> {
-    /// One whose panic, where it is dropped before its end, this hears of.
+    /// Contains a future. If it is dropped before its end and panics, `at_drop` hears of the panic.
     pub fn telling(future: F, at_drop: D) -> Self {
         Self { future: Some(future), at_drop }
     }

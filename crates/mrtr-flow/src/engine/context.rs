@@ -1,4 +1,4 @@
-//! What a run has besides its journal: who asks, what the client can do, and what the program shares.
+//! The context of a run: who asks, what the client can do, and what the program shares.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::registered_inputs::Inputs;
 use super::sink::JournalSink;
 use super::stop::StopSignal;
 
-/// What a run has besides its journal.
+/// Everything that a run has besides its journal.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -30,8 +30,8 @@ use super::stop::StopSignal;
 /// assert!(matches!(ran.outcome, Outcome::Done("done")));
 /// # }
 /// ```
-// The hidden fields are public to mrtr-server, which sets them in place: a context is large, and a setter that takes and
-// returns it would move it in every round.
+// The hidden fields are public to mrtr-server, which sets them in place: a context is large, and a setter that takes
+// and returns it would move it in every round.
 pub struct RunContext {
     pub(crate) environment: Arc<Environment>,
     pub(crate) revision: Revision,
@@ -46,55 +46,55 @@ pub struct RunContext {
     pub stop: Option<StopSignal>,
     #[doc(hidden)]
     pub journal_limit: JournalLimit,
-    /// How long a run may take.
+    /// The longest time that a run may take.
     #[doc(hidden)]
     pub deadline: Duration,
-    /// Whether an answer to another wording of its question is refused.
+    /// True if an answer to another wording of its question is refused.
     #[doc(hidden)]
     pub strict: bool,
     #[doc(hidden)]
     pub runner: Runner,
-    /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
+    /// True if `into_task` goes on where it is, though this is no task: the client cannot have one.
     #[doc(hidden)]
     pub goes_on_in_place: bool,
     #[doc(hidden)]
     pub notifications: Option<Arc<dyn NotificationSink>>,
-    /// Whether there is more to do than the program can, asked at a yield point.
+    /// Returns true if the program has more to do than it can. The run asks it at a yield point.
     #[doc(hidden)]
     pub sheds: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
-/// How many bytes a journal may take, and how many of them are for answers alone.
+/// The bytes that a journal may take, some of them for answers alone.
 #[derive(Debug, Clone, Copy)]
 pub struct JournalLimit(usize);
 
 impl JournalLimit {
-    /// A journal that may take so many bytes in all.
+    /// Makes the limit of a journal that may take this many bytes in all.
     pub fn of(total: usize) -> Self {
         Self(total)
     }
 
-    /// How many answers may fill it to.
+    /// The bytes up to which answers may fill it.
     pub fn total(self) -> usize {
         self.0
     }
 
-    /// How many steps, keys and progress may fill it to, and so what a flow can count on. After whatever was recorded
-    /// the client can still answer: it would be blamed for a word, after an effect.
+    /// The bytes up to which steps, keys and progress may fill it, and so what a flow can count on. The rest stays free
+    /// for answers: otherwise the client would be blamed for a single word, after a step has had its effect.
     pub fn usable(self) -> usize {
         self.0 - self.for_answers()
     }
 
-    /// How many are for answers alone.
+    /// The bytes that are for answers alone.
     pub(crate) fn for_answers(self) -> usize {
         FOR_ANSWERS.min(self.0 / 4)
     }
 }
 
-/// So many bytes of a journal are for answers alone, or a quarter of a small one.
+/// The bytes of a journal that are for answers alone, or a quarter of a small journal.
 const FOR_ANSWERS: usize = 4 << 10;
 
-/// What runs a flow.
+/// The kind of runner that runs a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each of them behaves in its own way")]
 pub enum Runner {
@@ -107,13 +107,13 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// Whether it waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked for once,
-    /// and a yield point goes on.
+    /// Returns true if the runner waits for what is settled elsewhere, and keeps the journal meanwhile: then it asks
+    /// for consent once, and a yield point goes on.
     pub(crate) fn waits(self) -> bool {
         self != Self::Round
     }
 
-    /// What the author can do about a run that takes too long, where that is not plain.
+    /// Advice to the author about a run that takes too long, where the cure is not plain.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Round | Self::Session => "",
@@ -125,7 +125,7 @@ impl Runner {
     }
 }
 
-/// How long a run may take, unless the server or the tool says otherwise: ten minutes.
+/// The longest time that a run may take, unless the server or the tool says otherwise: ten minutes.
 ///
 /// ```
 /// assert_eq!(mrtr_flow::DEFAULT_RUN_DEADLINE.as_secs(), 600);
@@ -133,8 +133,8 @@ impl Runner {
 pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 
 impl RunContext {
-    /// A run of this flow, for a client that speaks this revision and declared this. Where no client of MCP's is asked,
-    /// the revision says in which form questions and answers are written.
+    /// Makes the context of a run of this flow, for a client that speaks this revision and declared these capabilities.
+    /// If the run asks no MCP client, the revision still sets the form in which questions and answers are written.
     pub fn new(
         environment: Arc<Environment>,
         revision: Revision,
@@ -159,9 +159,9 @@ impl RunContext {
         }
     }
 
-    /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    /// Makes a context for tests: a key of this process, no caller, and a client that declared nothing.
     ///
-    /// There is no server with which inputs could be registered, so a handler may ask for any.
+    /// No server registers inputs here, so a handler may ask for any.
     pub fn for_tests() -> Self {
         let mut environment = Environment::sealed_by(Sealer::this_process_only());
         environment.inputs = Inputs::Any;
@@ -183,7 +183,7 @@ impl RunContext {
         self
     }
 
-    /// Puts the flow down at a yield point where this says so, three times at most: the run ends with
+    /// Puts the flow down at a yield point if `sheds` returns true, three times at most: the run ends with
     /// [`Outcome::Yielded`](crate::Outcome::Yielded).
     ///
     /// ```
@@ -204,29 +204,29 @@ impl RunContext {
         self
     }
 
-    /// Has entries kept as they are made.
+    /// Keeps entries in this sink as the run makes them.
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn JournalSink>) -> Self {
         self.sink = Some(sink);
         self
     }
 
-    /// Ends the run after this long, with an error that says what it was waiting for. It counts from the moment at
-    /// which the handler first waits for something.
+    /// Ends the run after this long, with an error that says what it was waiting for. The time counts from the moment
+    /// at which the handler first waits for something.
     #[must_use]
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = limit;
         self
     }
 
-    /// Lets the run be stopped from outside.
+    /// Lets this signal stop the run from outside.
     #[must_use]
     pub fn stop(mut self, signal: StopSignal) -> Self {
         self.stop = Some(signal);
         self
     }
 
-    /// Takes what the flow says while it runs: how far it has come, and log messages.
+    /// Sends to this sink what the flow says while it runs: its progress, and log messages.
     #[must_use]
     pub fn notifications(mut self, sink: Arc<dyn NotificationSink>) -> Self {
         self.notifications = Some(sink);
@@ -242,7 +242,7 @@ impl RunContext {
         self
     }
 
-    /// Whether a flow that was put down this often is put down here.
+    /// Returns true if a flow that was put down this often is put down here again.
     pub(crate) fn sheds_after(&self, sheds: u32) -> bool {
         let overloaded = || self.sheds.as_ref().is_some_and(|sheds| sheds());
         !self.runner.waits() && sheds < MOST_SHEDS && overloaded()
@@ -252,14 +252,14 @@ impl RunContext {
         self.lazy_flow.flow_progress(&self.environment).flow()
     }
 
-    /// An id for an interaction outside the flow, such as a visit of a URL.
+    /// Returns an id for an interaction outside the flow, such as a visit of a URL.
     #[doc(hidden)]
     pub fn interaction_id(&self, scopes: &str, name: &str) -> String {
         self.derived_id("mrtr interaction id", scopes, name)
     }
 
-    /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
-    /// does not know the flow's, which is sealed.
+    /// Returns an id for this flow and this name in these scopes, the same in every run. A client cannot guess it,
+    /// since it does not know the flow's id, which is sealed.
     pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {
         let mut digest = Sha256::new();
         digest.update(purpose);
@@ -278,10 +278,10 @@ impl fmt::Debug for RunContext {
     }
 }
 
-/// How many times a flow is put down at most.
+/// The most times that a flow is put down.
 const MOST_SHEDS: u32 = 3;
 
-/// Who sent a request: a subject, and who vouches for it.
+/// The sender of a request: a subject, and the issuer that vouches for it.
 ///
 /// ```
 /// use mrtr_flow::Caller;
@@ -296,22 +296,22 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A subject of an issuer.
+    /// Makes a caller of an issuer and a subject.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self { issuer: issuer.into(), subject: subject.into() }
     }
 
-    /// Who vouches for the subject.
+    /// Returns the issuer, which vouches for the subject.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Whom it vouches for.
+    /// Returns the subject that the issuer vouches for.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// The caller as a binding of a state takes it.
+    /// Returns the caller in the form that the binding of a state takes.
     ///
     /// ```
     /// let ann = mrtr_flow::Caller::new("https://id.example.com", "ann");
@@ -322,7 +322,7 @@ impl Caller {
     }
 }
 
-/// Takes what a flow says while it runs. A runner says with [`RunContext::notifications`] where it goes.
+/// Takes what a flow says while it runs. A runner sets it with [`RunContext::notifications`].
 ///
 /// [`RunContext::notifications`]: crate::RunContext::notifications
 ///
@@ -345,14 +345,14 @@ impl Caller {
 /// ```
 #[async_trait]
 pub trait NotificationSink: Send + Sync + 'static {
-    /// Takes how far the flow has come. The handler goes on when this has returned.
+    /// Takes the progress of the flow. The handler goes on when this has returned.
     async fn progress(&self, progress: Progress);
 
     /// Takes a log message. The handler goes on when this has returned.
     async fn log(&self, level: LoggingLevel, data: Json);
 }
 
-/// How far a flow has come, as [`Flow::progress`](crate::Flow::progress) said it.
+/// The progress of a flow, as [`Flow::progress`](crate::Flow::progress) told it.
 ///
 /// ```
 /// use mrtr_flow::Progress;
@@ -364,27 +364,27 @@ pub trait NotificationSink: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How far it has come.
+    /// The amount that is done.
     pub progress: Number,
-    /// How far it has to go, if that is known.
+    /// The amount in all, if it is known.
     pub total: Option<Number>,
-    /// What it does.
+    /// A text about the work that the flow does now.
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// So far, of an unknown total and without words.
+    /// Makes a progress of this amount, without a total or a text.
     pub fn new(progress: impl Into<Number>) -> Self {
         Self { progress: progress.into(), total: None, message: None }
     }
 }
 
-/// The first 128 bits of a digest, as text.
+/// Returns the first 128 bits of a digest, as text.
 pub fn short_hex(digest: &[u8]) -> String {
     all_hex(&digest[..digest.len().min(16)])
 }
 
-/// Bytes as text.
+/// Returns bytes as text.
 pub fn all_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         for nibble in [byte >> 4, byte & 15] {

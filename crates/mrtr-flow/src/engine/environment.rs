@@ -1,5 +1,5 @@
-//! What all runs of one program share: its clock, where flow ids come from, the application's own values, and forms.
-//! Forms that seem to ask for a secret, which is for a page behind a URL (EL-1), are told to the log.
+//! The environment that all runs of one program share: its clock, its source of flow ids, the application's own values,
+//! and forms. The log hears of forms that seem to ask for a secret, which belongs on a page behind a URL (EL-1).
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -16,7 +16,7 @@ use super::context::{DEFAULT_RUN_DEADLINE, JournalLimit};
 use super::registered_inputs::Inputs;
 use crate::support::clock::{Clock, SystemClock};
 
-/// What all runs of one program share: a clock, a source of flow ids, how much a journal may hold, and the
+/// The environment that all runs of one program share: a clock, a source of flow ids, the limit of a journal, and the
 /// application's own values. A program makes one, and each [`RunContext`](crate::RunContext) has it.
 ///
 /// ```
@@ -50,8 +50,8 @@ pub struct Environment {
 struct FlowIds(Box<dyn Fn(Option<Lifetimes>, Timestamp) -> FlowProgress + Send + Sync>);
 
 impl Environment {
-    /// An environment whose flows begin as this says. It is asked with the lifetimes that the runner wants for the flow,
-    /// if not the usual ones, and with the time.
+    /// Makes an environment whose flows `flow_ids` begins. It gets the time, and the lifetimes that the runner wants
+    /// for the flow if they are not the usual ones.
     ///
     /// ```
     /// use mrtr_flow::Environment;
@@ -72,8 +72,8 @@ impl Environment {
         }
     }
 
-    /// An environment whose journals are sealed into states by this: it gives the ids, and a journal may hold what fits
-    /// into the longest state.
+    /// Makes an environment for this sealer, which draws the flow ids and seals the journals into states. A journal may
+    /// hold what fits into the longest state.
     pub fn sealed_by(sealer: Sealer) -> Self {
         let limit = journal_limit(sealer.longest_state());
         let flow_ids = move |lifetimes: Option<Lifetimes>, now| match lifetimes {
@@ -101,9 +101,9 @@ impl Environment {
         self
     }
 
-    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead:
-    /// see [`Ask::until`](crate::flow::Ask::until). `page` makes the message and the URL from what is asked and the id
-    /// of the interaction.
+    /// Lets handlers ask for an application's own input, and asks a client that did not declare it to visit a URL
+    /// instead: see [`Ask::until`](crate::flow::Ask::until). `page` makes the message and the URL from the input's
+    /// parameters and the id of the interaction.
     pub fn input_by_url<I: NamespacedInput + 'static>(
         mut self,
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
@@ -112,8 +112,8 @@ impl Environment {
         self
     }
 
-    /// Lets the journal of a run grow to this many bytes, unless its context says otherwise. 4 KiB of them, or a quarter
-    /// of fewer than 16 KiB, are for answers alone.
+    /// Lets the journal of a run grow to this many bytes, unless its context says otherwise. 4 KiB of them, or a
+    /// quarter of fewer than 16 KiB, are for answers alone.
     pub fn journal_limit(mut self, bytes: usize) -> Self {
         self.journal_limit = JournalLimit::of(bytes);
         self
@@ -131,7 +131,7 @@ impl Environment {
         self.flow_ids.0(lifetimes, now)
     }
 
-    /// The time, by the environment's clock.
+    /// Returns the time of the environment's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -143,13 +143,13 @@ impl Environment {
         self
     }
 
-    /// How much a flow may have carried in its states.
+    /// Returns the limit of a flow's journal in its states.
     #[doc(hidden)]
     pub fn limit(&self) -> JournalLimit {
         self.journal_limit
     }
 
-    /// How long a run may take.
+    /// The longest time that a run may take.
     #[doc(hidden)]
     pub fn usual_deadline(&self) -> Duration {
         self.deadline
@@ -162,26 +162,26 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// What is left for the journal in a state of this length, in base64 and beside the claims.
+/// Returns the bytes that a state of this length leaves for the journal, in base64 and beside the claims.
 fn journal_limit(longest_state: usize) -> usize {
     (longest_state / 4 * 3).saturating_sub(CLAIMS)
 }
 
-/// More than claims usually take. A state that is too long all the same is refused when it is sealed.
+/// More bytes than claims usually take. If a state is still too long, sealing it fails.
 const CLAIMS: usize = 1024;
 const _: () = assert!(mrtr_state::DEFAULT_LIMIT > 4 * CLAIMS);
 
-/// Values that a program and the crates above this one give to handlers, one of a type.
+/// Values that a program and the crates above this one give to handlers, one of each type.
 #[derive(Default)]
 pub struct Extensions(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// Adds a value, in the place of one of its type.
+    /// Adds a value. It takes the place of an earlier one of its type.
     pub fn insert<S: Send + Sync + 'static>(&mut self, value: S) {
         self.0.insert(TypeId::of::<S>(), Box::new(value));
     }
 
-    /// The value of a type.
+    /// Returns the value of a type.
     pub fn get<S: 'static>(&self) -> Option<&S> {
         self.0.get(&TypeId::of::<S>()).and_then(|value| value.downcast_ref())
     }
@@ -193,7 +193,7 @@ impl fmt::Debug for Extensions {
     }
 }
 
-/// The form of each type that was asked for: made once, and rendered once.
+/// The form of each type that a flow asked for: made once, and rendered once.
 #[derive(Default)]
 pub(crate) struct Forms(RwLock<HashMap<TypeId, KnownForm>>);
 
@@ -219,8 +219,7 @@ impl Forms {
     }
 }
 
-/// The flow of a round. Most calls ask nothing and carry nothing, and then no id is needed for them: to draw one
-/// takes a system call.
+/// The flow of a round. Most calls ask nothing and carry nothing, and need no id: to draw one takes a system call.
 #[derive(Debug, Clone)]
 pub struct LazyFlow(Arc<Inner>);
 
@@ -232,22 +231,22 @@ struct Inner {
 }
 
 impl LazyFlow {
-    /// A flow that begins now.
+    /// Makes a flow that begins now.
     pub fn beginning(lifetimes: Option<Lifetimes>, now: Timestamp) -> Self {
         Self(Arc::new(Inner { flow_progress: OnceLock::new(), lifetimes, begun: now }))
     }
 
-    /// What is known of it, if it was wanted.
+    /// Returns the flow's progress, if some caller needed it before.
     pub fn known(&self) -> Option<FlowProgress> {
         self.0.flow_progress.get().copied()
     }
 
-    /// What is known of it; now at the latest it has an id.
+    /// Returns the flow's progress, and draws its id if it has none yet.
     pub fn flow_progress(&self, environment: &Environment) -> FlowProgress {
         *self.0.flow_progress.get_or_init(|| environment.begin_flow(self.0.lifetimes, self.0.begun))
     }
 
-    /// The round: the first one, if no id was drawn.
+    /// Returns the number of the round: 1 if no id was drawn.
     pub fn round(&self) -> u32 {
         self.known().map_or(1, |flow_progress| flow_progress.round())
     }
@@ -260,8 +259,8 @@ impl From<FlowProgress> for LazyFlow {
     }
 }
 
-/// Warns of fields that are named like a secret. A name proves nothing, so the form is asked for all the same; one that
-/// is marked as a secret, with the format `password`, is never made.
+/// Warns of fields that are named like a secret. A name proves nothing, so the flow still asks for the form; a form
+/// with a field that is marked as a secret, with the format `password`, is never made.
 fn warn_of(form: &Form, type_name: &'static str) {
     for field in form.fields().filter(|field| looks_secret(field.name)) {
         tracing::warn!(
@@ -277,7 +276,7 @@ fn looks_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| name.contains(secret))
 }
 
-/// Parts of names, in lower case and without what stands between words.
+/// Parts of names, in lower case and without the separators between words.
 const SECRETS: [&str; 10] = [
     "password",
     "passwd",

@@ -1,5 +1,5 @@
-//! Whether a client may be asked something, which is only what it declared for this very request; and whether an answer
-//! is one to what was asked.
+//! Checks of questions and answers: a client may be asked only what it declared for this very request, and its answer
+//! must be one to that question.
 
 use indexmap::IndexMap;
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::error::ProtocolError;
 
-/// Whether a client that declared this may be asked.
+/// Returns true if a client that declared this may be asked.
 pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
     match request.kind() {
         InputKind::Form(_) => declared.elicits_forms(),
@@ -31,7 +31,7 @@ pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revi
     }
 }
 
-/// What a client has to declare to be asked this.
+/// Returns the capabilities that a client has to declare to be asked this.
 fn needed(request: &InputRequest) -> ClientCapabilities {
     let mut needed = ClientCapabilities::default();
     let declared = || Some(JsonObject::default());
@@ -61,8 +61,8 @@ fn uses_context(params: &CreateMessageParams) -> bool {
     params.include_context.is_some_and(|context| context != IncludeContext::None)
 }
 
-/// Whether a client that declared this may be asked all of these; if not, the error that names all that it lacks. A
-/// runner shows a question to no client that may not be asked it.
+/// Checks that a client that declared this may be asked all of these; if not, the error names everything that it lacks.
+/// A runner shows a question to no client that may not be asked it.
 ///
 /// ```
 /// use mrtr_schema::roots::ListRootsRequest;
@@ -82,7 +82,7 @@ pub fn check_capabilities<'a>(
     check(requests.into_iter(), declared, revision).map_err(ProtocolError::from)
 }
 
-/// The error for a client that lacks something for these questions, naming all that it lacks.
+/// Makes the error for a client that lacks something for these questions. It names everything that the client lacks.
 fn check<'a>(
     requests: impl Iterator<Item = &'a InputRequest>,
     declared: &ClientCapabilities,
@@ -102,7 +102,7 @@ fn check<'a>(
     Err(error)
 }
 
-/// Capabilities by their places in what a client declares.
+/// Returns the names of capabilities: their places in what a client declares.
 fn names(capabilities: &ClientCapabilities) -> Vec<String> {
     let ClientCapabilities { elicitation, sampling, roots, extensions, .. } = capabilities;
     let mut names = Vec::new();
@@ -143,8 +143,8 @@ fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {
     }
 }
 
-/// Whether an answer is of the kind that was asked for and fits its form, or the reason why not. What a handler thinks
-/// of it is for the next run to say.
+/// Checks that an answer is of the kind that was asked for and fits its form; if not, the error is the reason. The next
+/// run says what the handler thinks of the answer.
 ///
 /// ```
 /// use mrtr_schema::roots::ListRootsRequest;

@@ -1,4 +1,5 @@
-//! What a flow knows: entries, each about something and under its name. The only memory between its runs.
+//! The journal of a flow: entries, each about something and under its name. A flow has no other memory between its
+//! runs.
 
 mod answers;
 mod entries;
@@ -26,8 +27,8 @@ pub(crate) use leaf::Leaf;
 
 /// The entries of a flow, by name.
 ///
-/// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants. What a
-/// run does not look for is not read.
+/// Entries have names, not numbers: a new version of a handler that asks other questions keeps the answers that it
+/// still wants. A run reads only the entries that it looks for.
 ///
 /// ```
 /// use mrtr_flow::{Asked, Journal};
@@ -45,7 +46,7 @@ pub struct Journal(
     Option<Box<Slots>>,
 );
 
-/// What became of a step.
+/// The state of a step, as the journal has it.
 #[derive(Debug, Clone)]
 pub(crate) enum StepEntry {
     /// It was started, and how it ended is not known.
@@ -60,7 +61,7 @@ pub(crate) enum StepEntry {
     Error(StepError),
 }
 
-/// What became of a question.
+/// The end of a question, as the journal has it.
 pub(crate) enum AnswerEntry {
     /// The client answered this, to these words.
     Given(Leaf, Asked),
@@ -68,18 +69,18 @@ pub(crate) enum AnswerEntry {
     Skipped,
 }
 
-/// A question that a journal says was asked. [`Journal::settle_pending`] has an example.
+/// A question that the client was asked, by its journal. [`Journal::settle_pending`] has an example.
 #[derive(Debug)]
 pub struct Pending(Leaf);
 
 impl Pending {
-    /// Its name.
+    /// Returns its name.
     pub fn key(&self) -> &str {
         self.0.as_str()
     }
 }
 
-/// Why bytes are no journal.
+/// The error for bytes that are no journal.
 ///
 /// ```
 /// use mrtr_flow::Journal;
@@ -92,7 +93,7 @@ impl Pending {
 pub struct JournalError(PayloadError);
 
 impl Journal {
-    /// Takes entries as [`to_bytes`](Self::to_bytes) or a sink got them, one after the other.
+    /// Reads entries that [`to_bytes`](Self::to_bytes) wrote or a sink was given, one after the other.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, JournalError> {
         let bytes = bytes.into();
         Self::read_from(&bytes).map_err(JournalError)
@@ -106,7 +107,7 @@ impl Journal {
         Ok(Self(Some(Box::new(slots))))
     }
 
-    /// The entries, one after the other, without those that others took the place of.
+    /// Writes the entries, one after the other, without those whose place a later one has taken.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write_to(&mut bytes);
@@ -118,29 +119,29 @@ impl Journal {
         self.slots_mut().append(entries).ok_or_else(|| JournalError(unreadable()))
     }
 
-    /// Whether there is nothing that must be remembered.
+    /// Returns true if the journal has nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
         self.all().all(|entry| matches!(entry.kind(), EntryKind::UnsealedAnswer | EntryKind::QuestionOpened))
     }
 
-    /// The names of the questions that are answered.
+    /// Returns the names of the answered questions.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
         let settled = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
         self.all().filter(settled).map(View::name)
     }
 
-    /// The names of the steps that were started.
+    /// Returns the names of the steps that were started.
     pub fn steps(&self) -> impl Iterator<Item = &str> {
         self.all().filter(|entry| entry.kind().space() == Space::Step).map(View::name)
     }
 
-    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
-    /// next run to say. `asked` is what [`Question::asked`](crate::Question::asked) was.
+    /// Takes in the answer to a question that was asked, in place of an earlier one. The next run decides whether the
+    /// answer will do. `asked` is the question's [`asked`](crate::Question::asked).
     pub fn answer(&mut self, key: impl AsRef<str>, response: &RawValue, asked: Asked) {
         self.put_answer(key.as_ref(), response.into(), asked);
     }
 
-    /// Takes note that an optional question was asked and not answered.
+    /// Notes that an optional question was asked and not answered.
     pub fn skip(&mut self, key: impl AsRef<str>) {
         self.put_skipped(key.as_ref());
     }
@@ -163,7 +164,7 @@ impl Journal {
         self.slots_mut().put(name, Parts { kind, detail, leaf })
     }
 
-    /// What is known of a question.
+    /// Returns what the journal has about a question.
     pub(crate) fn answer_to(&self, key: &str) -> Option<AnswerEntry> {
         let entry = self.get(Space::Question, key)?;
         match entry.kind() {
@@ -173,24 +174,24 @@ impl Journal {
         }
     }
 
-    /// Whether a question was answered, or settled without an answer.
+    /// Returns true if a question was answered, or settled without an answer.
     pub(crate) fn is_settled(&self, key: &str) -> bool {
         let entry = self.get(Space::Question, key);
         entry.is_some_and(|entry| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped))
     }
 
-    /// Whether a question was answered; it may also be settled without an answer, left out or found done.
+    /// Returns true if a question was answered. It may also be settled without an answer: left out, or found done.
     pub(crate) fn has_answer(&self, key: &str) -> bool {
         self.get(Space::Question, key).is_some_and(|entry| entry.kind() == EntryKind::Answered)
     }
 
-    /// Puts an answer in, and says how much it takes the place of.
+    /// Puts an answer in, and returns the length of the one whose place it takes.
     pub(crate) fn put_answer(&mut self, key: &str, response: Leaf, asked: Asked) -> Option<usize> {
         self.slots_mut().new_answers += key.len() + response.len() + PER_ENTRY;
         self.put(key, EntryKind::Answered, Detail::Asked { asked, optional: false }, response)
     }
 
-    /// Takes note that an optional question cannot be asked, or was not answered.
+    /// Notes that an optional question cannot be asked, or was not answered.
     pub(crate) fn put_skipped(&mut self, key: &str) -> Option<usize> {
         self.put(key, EntryKind::Skipped, Detail::None, Leaf::default())
     }
@@ -199,14 +200,14 @@ impl Journal {
         self.0.as_mut()?.remove(Space::Question, key)
     }
 
-    /// Takes note of a question that is asked of the client.
+    /// Notes a question that the client is asked.
     pub(crate) fn put_opened(&mut self, question: &Question) {
         let detail = Detail::Asked { asked: question.asked, optional: question.optional };
         self.put(&question.key, EntryKind::QuestionOpened, detail, Leaf::default());
     }
 
-    /// Takes in the answers to the questions that are open, and says which those were. One that has no answer and must
-    /// have one is asked again, if the next run does ask it.
+    /// Takes in the answers to the open questions, and returns those questions. If one needs an answer and has none,
+    /// the next run asks it again, provided that its handler still wants it.
     ///
     /// ```
     /// use mrtr_flow::{Failure, Flow, Journal, Outcome, RunContext, run};
@@ -240,7 +241,7 @@ impl Journal {
         pending
     }
 
-    /// Forgets which questions are open, optional ones too: none of them was answered or passed over by that.
+    /// Forgets which questions are open, optional ones too. This answers none of them, and skips none.
     pub(crate) fn forget_opened(&mut self) {
         if let Some(slots) = &mut self.0 {
             slots.settle_open(|_, _| None);
@@ -264,7 +265,7 @@ impl Journal {
         })
     }
 
-    /// Puts a step in, and says how much it takes the place of.
+    /// Puts a step in, and returns the length of the entry whose place it takes.
     pub(crate) fn put_step(&mut self, name: &str, entry: &StepEntry) -> Option<usize> {
         let Parts { kind, detail, leaf } = entry.parts();
         self.put(name, kind, detail, leaf)
@@ -278,7 +279,7 @@ impl Journal {
         self.put(key, EntryKind::Visited, Detail::None, Leaf::default());
     }
 
-    /// How often a visit that the user consented to was looked for.
+    /// Counts how often the flow looked for a visit that the user consented to.
     pub(crate) fn looks_for_visit(&self, key: &str) -> u32 {
         self.get(Space::Consent, key).map_or(0, |entry| entry.detail().count())
     }
@@ -324,7 +325,7 @@ impl Journal {
     }
 
     /// Makes entries of the answers that came without a state and that no run has used, as far as they fit into `room`,
-    /// and forgets the others. Those that are asked for now are not kept.
+    /// and forgets the others. It does not keep those that a question asks for now.
     pub(crate) fn carry_unsealed(&mut self, mut room: usize, is_asked: impl Fn(&str) -> bool) {
         let Some(slots) = &mut self.0 else { return };
         let mut stays = |key: &str, length: usize| {
@@ -352,7 +353,7 @@ impl Journal {
         times
     }
 
-    /// How far the last yield point had come.
+    /// The progress at the last yield point.
     pub(crate) fn progress(&self) -> Option<Leaf> {
         self.get(Space::Progress, "").map(View::leaf)
     }
@@ -361,7 +362,7 @@ impl Journal {
         self.put("", EntryKind::Progress, Detail::None, progress)
     }
 
-    /// How often the flow was put down.
+    /// Counts how often the flow was put down.
     pub(crate) fn sheds(&self) -> u32 {
         self.get(Space::Shed, "").map_or(0, |entry| entry.detail().count())
     }
@@ -372,7 +373,7 @@ impl Journal {
         times
     }
 
-    /// What a handler in manual mode wants back.
+    /// The value that a handler in manual mode wants back.
     pub(crate) fn carried(&self) -> Option<Leaf> {
         self.get(Space::Carried, "").map(View::leaf)
     }
@@ -389,12 +390,12 @@ impl Journal {
         }
     }
 
-    /// Whether an outside service may hold an id that follows from this flow's.
+    /// Returns true if an outside service may hold an id that follows from this flow's.
     pub(crate) fn gave_keys(&self) -> bool {
         self.get(Space::Keys, "").is_some()
     }
 
-    /// Says whether this is news.
+    /// Notes that a key was given out; returns true if it is the first.
     pub(crate) fn put_key_given(&mut self) -> bool {
         let is_news = !self.gave_keys();
         if is_news {
@@ -407,13 +408,14 @@ impl Journal {
         self.all().any(|entry| entry.kind().space() == Space::Step)
     }
 
-    /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.
+    /// Returns roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there
+    /// is room.
     pub(crate) fn size(&self) -> usize {
         self.all().filter(|entry| entry.kind() != EntryKind::UnsealedAnswer).map(cost).sum()
     }
 
-    /// The answer with which it grew beyond this many bytes, if it was one: what a handler records is measured as it
-    /// is recorded.
+    /// Returns the answer with which it grew beyond this many bytes, if an answer did: the run measures what a handler
+    /// records as it records it.
     pub(crate) fn excess(&self, limit: usize) -> Option<&str> {
         let is_answer = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
         let counted = |entry: &View<'_>| entry.kind() != EntryKind::UnsealedAnswer && !is_answer(entry);
@@ -428,25 +430,26 @@ impl Journal {
         grown.map(View::name)
     }
 
-    /// The answer that would be too much even if the handler had nothing carried by hand, which is its own to bound.
+    /// Returns the answer that would be too much even if the handler had the client carry nothing by hand. The handler
+    /// itself must bound what it has carried.
     pub(crate) fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
         let carried = self.get(Space::Carried, "").map_or(0, cost);
         self.excess(limit + carried)
     }
 
-    /// Roughly how many bytes the answers take that came since the last run.
+    /// Returns roughly how many bytes the answers take that came since the last run.
     pub(crate) fn new_answers(&self) -> usize {
         self.0.as_ref().map_or(0, |slots| slots.new_answers)
     }
 
-    /// A run has ended: what comes from now on is new to the next one.
+    /// Notes that a run has ended: answers that come from now on are new to the next one.
     pub(crate) fn run_ended(&mut self) {
         if let Some(slots) = &mut self.0 {
             slots.new_answers = 0;
         }
     }
 
-    /// The entry that takes most, in words for the log.
+    /// Names the entry that takes the most bytes, in words for the log.
     pub(crate) fn largest(&self) -> Option<String> {
         let largest = self.all().max_by_key(|entry| entry.size())?;
         let (name, size) = (largest.name(), largest.size());
@@ -497,7 +500,7 @@ impl HeapSize for Journal {
     }
 }
 
-/// What a state carries of a flow is its journal, with the questions that the reply asks.
+/// A state carries a flow's journal, with the questions that the reply asks.
 impl Payload for Journal {
     const KIND: &'static str = "mrtr";
 
@@ -526,5 +529,5 @@ fn cost(entry: View<'_>) -> usize {
 /// The version of what a state carries of a flow.
 const VERSION: u8 = 2;
 
-/// What stands around a name and a leaf, at most: two lengths, a kind, a wording and flags.
+/// The most bytes around a name and a leaf: two lengths, a kind, a wording and flags.
 pub(crate) const PER_ENTRY: usize = 16;

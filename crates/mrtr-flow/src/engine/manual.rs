@@ -9,7 +9,7 @@ use super::name::is_name;
 use super::{Outcome, Question, RunReport};
 use crate::error::Failure;
 
-/// What a handler returned that may ask by what it returns.
+/// The output of a handler that may ask by what it returns.
 #[expect(clippy::exhaustive_enums, reason = "a handler is done or it asks")]
 #[derive(Debug)]
 pub enum Manual<R> {
@@ -19,8 +19,8 @@ pub enum Manual<R> {
     InputRequired(InputRequests, Option<Json>),
 }
 
-/// Makes questions by hand ordinary ones: the runner need not know in which way a handler asks. `split` says which of
-/// both its output is.
+/// Makes questions by hand ordinary ones, so that the runner need not know in which way a handler asks. `split` tells
+/// apart an output that is done from one that asks.
 #[expect(clippy::inline_always, reason = "apart from its callers, it moves the whole report twice")]
 #[inline(always)]
 pub fn resolve_manual_questions<T, R>(
@@ -65,7 +65,7 @@ pub fn resolve_manual_questions<T, R>(
     RunReport { outcome, journal, must_carry, look_again, seen }
 }
 
-/// Makes sure that each key can name a question, as those of a flow must: its answer is kept under it.
+/// Makes sure that each key can name a question, as the keys of a flow must: the journal keeps its answer under it.
 fn check_keys(requests: &InputRequests) -> Result<(), String> {
     match requests.iter().find(|(key, _)| !is_name(key)) {
         Some((key, _)) => Err(format!("{key:?} cannot name a question: 1 to 128 printable characters")),

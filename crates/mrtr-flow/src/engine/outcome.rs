@@ -1,4 +1,4 @@
-//! How a run ended, and what is left of it.
+//! The outcome of a run, and its report.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::stop::StopReason;
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
-/// How a run ended.
+/// The outcome of a run.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -31,12 +31,12 @@ pub enum Outcome<T> {
     Waiting(Vec<Question>),
     /// The handler wants to go on as a task.
     IntoTask,
-    /// The handler gave way, must be seen to have its answers before it goes on, or waits for what is settled elsewhere:
-    /// run again with the same journal.
+    /// The handler gave way at a yield point, or waits for a visit to a URL, or needs its answers in a state before it
+    /// goes on: run again with the same journal.
     Yielded {
-        /// How often it was so.
+        /// The number of times that the flow was put down at a yield point, or that it looked for the visit.
         count: u32,
-        /// How long to wait before that, unless something wakes the flow.
+        /// The pause before the next run, unless something wakes the flow.
         pause: Duration,
     },
     /// The run was stopped from outside; what it has recorded stands.
@@ -45,7 +45,7 @@ pub enum Outcome<T> {
     Failed(Failure),
 }
 
-/// What is left of a run.
+/// The report of a run: its outcome, and the journal for the next one.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -61,39 +61,39 @@ pub enum Outcome<T> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunReport<T> {
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: Outcome<T>,
-    /// What the flow knows now.
+    /// The journal of the flow after this run.
     pub journal: Journal,
-    /// Whether the next run cannot do without the journal, whatever the state policy says.
+    /// True if the next run needs the journal, whatever the state policy says.
     pub must_carry: bool,
-    /// How soon to run again though questions are open: one of them may be settled elsewhere.
+    /// The time after which to run again though questions are open: one of them may be settled elsewhere.
     pub look_again: Option<Duration>,
-    /// The questions that this run came by.
+    /// The questions that this run met.
     #[doc(hidden)]
     pub seen: SeenQuestions,
 }
 
-/// The questions that a run came by, by name: answered, open, left out or found done.
+/// The questions that a run met, by name: answered, open, left out or found done.
 #[derive(Debug)]
 pub struct SeenQuestions {
     pub(super) questions: Names<Option<u64>>,
-    /// Whether a race was run: it does not look at what lost.
+    /// True if the run had a race, which does not look at the members that lost.
     pub raced: bool,
 }
 
 impl SeenQuestions {
-    /// Whether the run came by this one.
+    /// Returns true if the run met this one.
     pub fn contains(&self, key: &str) -> bool {
         self.questions.contains(key)
     }
 
-    /// All of them.
+    /// Returns the names of all of them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.questions.names()
     }
 
-    /// Those that have an answer, in an order of their own.
+    /// Returns the names of those that have an answer, sorted.
     pub fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
         let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();

@@ -1,4 +1,4 @@
-//! Giving way: a handler that never has to wait returns to its runtime all the same.
+//! Giving way: even a handler that never has to wait returns to its runtime.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use std::task::{Context, Poll};
 use super::place;
 use super::state::ActiveRun;
 
-/// How many calls on a flow go on at once, before one of them lets everything else have a turn.
+/// The number of calls on a flow that go on at once, before one of them lets everything else have a turn.
 const CALLS_PER_TURN: u32 = 128;
 
 /// Counts the calls on a flow in one poll of its run.
 ///
-/// A count of its own, and not the runtime's budget: a run that gives way must be told from one that has nothing to do
-/// but ask, or which questions are asked together would depend on how many calls came before them.
+/// This is a count of its own, and not the runtime's budget: the runner must tell a run that gives way from one that
+/// has nothing to do but ask. Otherwise the number of earlier calls would decide which questions are asked together.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     calls: AtomicU32,
@@ -22,20 +22,20 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The run is polled: its calls are counted anew.
+    /// Begins a new count, for one poll of the run.
     pub(super) fn begin(&self) {
         self.calls.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a call of the handler gave way since this was last looked at.
+    /// Returns true if a call of the handler gave way since the last look.
     pub(super) fn take_gave_way(&self) -> bool {
         self.gave_way.load(Ordering::Relaxed) && self.gave_way.swap(false, Ordering::Relaxed)
     }
 }
 
 impl ActiveRun {
-    /// Gives way if many calls came before this one, and is to be polled again at once. Each call on the flow begins
-    /// with it, so that a loop of calls which are all ready starves neither timers nor the run's own deadline.
+    /// Gives way if many calls came before this one, and then wants to be polled again at once. Each call on the flow
+    /// begins with it, so that a loop of calls which are all ready starves neither timers nor the run's own deadline.
     pub(crate) fn poll_give_way(&self, cx: &Context<'_>) -> Poll<()> {
         let calls = self.pace.calls.fetch_add(1, Ordering::Relaxed);
         if calls % CALLS_PER_TURN < CALLS_PER_TURN - 1 {
@@ -55,8 +55,8 @@ impl ActiveRun {
     }
 }
 
-/// Polls what the runner itself waits for. It does not share the runtime's budget with the handler, which is polled
-/// first and may have used it up each time: a timer would never be seen to end.
+/// Polls a future that the runner itself waits for. It does not share the runtime's budget with the handler: the runner
+/// polls the handler first, which may use the budget up each time, and the runner would never see a timer end.
 pub(crate) fn poll_apart<F: Future + ?Sized>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     Pin::new(&mut tokio::task::unconstrained(future)).poll(cx)
 }

@@ -1,17 +1,17 @@
-//! Where the code that calls on a flow is: in which run, in which branch of it, and inside what.
+//! The place of the code that calls on a flow: its run, its branch, and what it is inside of.
 
 use std::cell::Cell;
 
 use super::branches::BranchId;
 
-/// What the handler's code is inside of while it is polled.
+/// The code that the poll of a handler is inside of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
     /// The handler itself, or a branch of it.
     Handler,
     /// A step's own work.
     Step,
-    /// What says whether a question is settled elsewhere: `until`.
+    /// The check of `until`, which says whether a question is settled elsewhere.
     Until,
     /// A handler's own check of an answer.
     Validate,
@@ -22,36 +22,36 @@ pub(crate) enum Within {
 /// A place in a run.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The address of the run, which stays its own for as long as a flow of it lives.
+    /// The address of the run: no other run has it for as long as a flow of this run lives.
     run: usize,
     branch: BranchId,
     within: Within,
-    /// How often the handler was polled before.
+    /// The number of earlier polls of the handler.
     turn: u32,
 }
 
-/// Where and when the handler's code made something: in which branch, and in which poll of the handler.
+/// The place and time at which the handler's code made something: the branch, and the poll of the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Making(BranchId, u32);
 
 thread_local! {
-    /// Where this thread is. It is no part of a run's state, so that a flow can tell a call by its own handler from
-    /// one by a spawned task, which is polled on its own, maybe at the same time.
+    /// The place of this thread. It is no part of a run's state, so that a flow can tell a call by its own handler
+    /// from one by a spawned task, which is polled on its own, maybe at the same time.
     static HERE: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
-/// Where this thread is in that run; `None` if it is elsewhere.
+/// Returns the place of this thread in that run; `None` if it is elsewhere.
 pub(super) fn here(run: usize) -> Option<(BranchId, Within)> {
     HERE.get().filter(|place| place.run == run).map(|place| (place.branch, place.within))
 }
 
-/// Where and when something is made now by the handler of that run; `None` if this thread is elsewhere.
+/// Returns the place and time at which the handler of that run makes something now; `None` if this thread is elsewhere.
 pub(super) fn making(run: usize) -> Option<Making> {
     let place = HERE.get().filter(|place| place.run == run && place.within == Within::Handler)?;
     Some(Making(place.branch, place.turn))
 }
 
-/// Runs `poll` in the handler's body, which was polled so often before.
+/// Runs `poll` in the handler's body, which was polled `turn` times before.
 pub(super) fn in_body<R>(run: usize, turn: u32, poll: impl FnOnce() -> R) -> R {
     let _back = Back(HERE.replace(Some(Place { run, branch: BranchId::BODY, within: Within::Handler, turn })));
     poll()
@@ -76,12 +76,12 @@ pub(super) fn inside<R>(run: usize, within: Within, poll: impl FnOnce() -> R) ->
     poll()
 }
 
-/// How often the handler was polled before, if this thread polls one.
+/// Returns the number of earlier polls of the handler, if this thread polls one.
 fn turn() -> u32 {
     HERE.get().map_or(0, |place| place.turn)
 }
 
-/// Goes back to where the thread was, also when what it ran panics.
+/// Restores the place of the thread, also when the code that ran panics.
 struct Back(Option<Place>);
 
 impl Drop for Back {

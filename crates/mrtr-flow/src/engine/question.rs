@@ -27,24 +27,25 @@ use super::journal::Asked;
 pub struct Question {
     /// Its name.
     pub key: String,
-    /// What to ask.
+    /// The request for the client.
     pub request: InputRequest,
-    /// Whether the flow goes on without an answer, once it has been asked.
+    /// True if the flow goes on without an answer, once it has been asked.
     pub optional: bool,
-    /// For how long an answer is waited for, if not as long as usual.
+    /// The time for which the runner waits for an answer, if it is not the usual one.
     pub valid_for: Option<Duration>,
-    /// How it is worded: to be kept with its answer.
+    /// Its wording, which the runner keeps with the answer.
     pub asked: Asked,
-    /// How soon to run again while it is open, if it may be settled elsewhere.
+    /// The time after which to run again while it is open, if it may be settled elsewhere.
     pub look_again: Option<Duration>,
-    /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
+    /// The reason why the last answer would not do, if there was one: a runner that uses a key only once asks under a
+    /// fresh one.
     pub refused: Option<String>,
-    /// Whether one of the places that ask it waits as long as usual, though another said how long.
+    /// True if one of the places that ask it waits as long as usual, though another set a time.
     pub(crate) as_usual: bool,
 }
 
 impl Question {
-    /// One that a handler put together itself.
+    /// Makes a question of one that a handler put together itself.
     pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
         Self {
             key,
@@ -58,7 +59,7 @@ impl Question {
         }
     }
 
-    /// Whether it may be put to a client that declared this: a runner shows it to no other.
+    /// Returns true if a client that declared this may be asked it: a runner shows it to no other.
     ///
     /// ```
     /// use mrtr_schema::{ClientCapabilities, Revision};
@@ -72,8 +73,8 @@ impl Question {
         gate::allows(&self.request, capabilities, revision)
     }
 
-    /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the
-    /// places that ask it.
+    /// Returns the time for which the runner waits for an answer, where `usual` is the usual time: the longest time
+    /// that a place that asks it wants.
     ///
     /// ```
     /// use std::time::Duration;
@@ -95,7 +96,7 @@ impl Question {
         }
     }
 
-    /// Whether its answer makes no sense without the state it was asked with.
+    /// Returns true if its answer makes no sense without the state it was asked with.
     pub(crate) fn needs_state(&self) -> bool {
         match self.request.kind() {
             InputKind::Url(_) | InputKind::Namespaced(_) => true,

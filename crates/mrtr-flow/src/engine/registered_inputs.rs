@@ -7,7 +7,7 @@ use std::fmt;
 use mrtr_schema::input::InputKind;
 use mrtr_schema::{InputRequests, Method, NamespacedInput};
 
-/// The inputs that a server was built with. The published set is closed, so nothing else is ever asked for.
+/// The inputs that a server was built with. The published set is closed, so a flow never asks for anything else.
 #[expect(clippy::exhaustive_enums, reason = "a program names its inputs or takes any")]
 pub enum Inputs {
     /// These, each with a page if it has one.
@@ -82,7 +82,7 @@ impl Inputs {
         })
     }
 
-    /// The message and the URL for what is asked, if there is a page for it.
+    /// Returns the message and the URL of the page for this input, if there is one.
     pub(crate) fn page<I: NamespacedInput + 'static>(
         &self,
         params: &I::Params,

@@ -1,5 +1,5 @@
-//! The runner: polls a handler until it is done, or until all that is left is questions; with the end of its time, and
-//! its patience with what the handler leaves unpolled.
+//! The runner: it polls a handler until the handler is done, or until nothing but questions is left. It also watches
+//! the time of the run, and has limited patience with steps that the handler leaves unpolled.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -15,9 +15,10 @@ use super::state::{ActiveRun, Rest, Unpolled};
 use crate::error::Failure;
 use crate::support::clock::Clock;
 
-/// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
+/// Runs the future that a handler makes of a run. It cannot step past an open question: its output then does not count.
 ///
-/// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
+/// The caller makes the run before the future: a journal and a context are large, and would be moved from one to the
+/// other.
 pub(crate) async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
 where
     H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
@@ -27,7 +28,7 @@ where
     // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
     let given_up = Closing(&run);
     let mut recorder = Recorder::default();
-    // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
+    // Only to be woken by it: the loop below and each call on the flow look whether it was raised.
     let mut stopping = run.context.stop.clone().map(|signal| Box::pin(async move { signal.wait().await }));
     let mut unpolled = UnpolledSince::new(&*run.context.environment.clock);
     let (mut seen, mut turn) = (0, 0_u32);
@@ -45,10 +46,10 @@ where
             }
             let gave_way = run.pace.take_gave_way();
             if gave_way {
-                // Whatever becomes of the call that gave way: the handler may have dropped it.
+                // Not left to the call that gave way: the handler may have dropped it.
                 cx.waker().wake_by_ref();
             }
-            // What was kept may let a step begin, or its handler go on.
+            // The entries that the sink has kept may let a step begin, or its handler go on.
             if recorder.poll(&run, cx).is_ready() && !gave_way {
                 continue;
             }
@@ -99,8 +100,8 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
-/// flow.
+/// Waits for a step that the handler has let out of its hands, and closes the flow: such a step must have no effect
+/// after the reply.
 async fn outlast_steps(run: &ActiveRun, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
     let idle = poll_fn(|cx| {
         while recorder.poll(run, cx).is_ready() {}
@@ -112,8 +113,8 @@ async fn outlast_steps(run: &ActiveRun, recorder: &mut Recorder, deadline: &mut 
     run.close();
 }
 
-/// The end of a run's time. It counts from the moment at which the handler first waits for something: most never do,
-/// and need no timer.
+/// The end of a run's time. It counts from the moment at which the handler first waits for something: most handlers
+/// never wait, and need no timer.
 struct Deadline<'a> {
     clock: &'a dyn Clock,
     limit: Duration,
@@ -146,7 +147,7 @@ impl<'a> Deadline<'a> {
         Poll::Ready(())
     }
 
-    /// Waits for something until then; `None` if it had not come.
+    /// Waits for something until then; `None` if it has not come by then.
     async fn bound<F: Future>(&mut self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -157,10 +158,10 @@ impl<'a> Deadline<'a> {
     }
 }
 
-/// How long a handler may leave a step or a check unpolled that was woken.
+/// The time for which a handler may leave a woken step or check unpolled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Those that are unpolled now, each since a moment of its own.
+/// The steps and checks that are unpolled now, each since a moment of its own.
 struct UnpolledSince<'a> {
     clock: &'a dyn Clock,
     since: Vec<Since<'a>>,
@@ -176,13 +177,13 @@ impl<'a> UnpolledSince<'a> {
         Self { clock, since: Vec::new() }
     }
 
-    /// Nothing waits for any of them.
+    /// Forgets them all: nothing waits for any of them.
     fn forget(&mut self) {
         self.since.clear();
     }
 
-    /// Looks which are unpolled, after the handler has returned; those that have been for too long, the run gives up.
-    /// Says whether it gave any up.
+    /// Looks which are unpolled, after the handler has returned. The run gives up those that have been unpolled for too
+    /// long. Returns true if it gave any up.
     fn look(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> bool {
         let unpolled = run.unpolled();
         self.since.retain(|since| unpolled.contains(&since.unpolled));

@@ -1,4 +1,5 @@
-//! Where a run's entries go as they are made: the sink, what it has not been told of yet, and what tells it.
+//! The sink that keeps a run's entries as they are made: the sink, its outbox, and the recorder that empties the
+//! outbox.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use super::journal::Entries;
 use super::pace::poll_apart;
 use super::state::ActiveRun;
 
-/// Where entries go as they are made. Plain rounds keep them in the journal alone.
+/// Keeps entries as they are made. Plain rounds keep them in the journal alone.
 ///
 /// ```
 /// use mrtr_flow::{Entries, JournalSink, SinkError};
@@ -32,12 +33,13 @@ use super::state::ActiveRun;
 /// ```
 #[async_trait]
 pub trait JournalSink: Send + Sync + 'static {
-    /// Keeps entries, after those of earlier calls. The runner makes one call at a time. A step starts when the entry
-    /// that says so is kept, and its handler goes on when its outcome is; a question may be shown once this returns.
+    /// Keeps entries, after those of earlier calls. The runner makes one call at a time. A step starts only when the
+    /// sink has kept the entry that says so, and the handler goes on only when the sink has kept the outcome. The
+    /// client may be shown a question once this returns.
     async fn record(&self, entries: &Entries) -> Result<(), SinkError>;
 }
 
-/// Why entries could not be kept: the run ends there.
+/// The reason why a sink could not keep entries: the run ends there.
 ///
 /// ```
 /// use mrtr_flow::SinkError;
@@ -56,33 +58,33 @@ pub enum SinkError {
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What a run has for its sink. The runner alone takes from it, so that entries are kept in their order.
+/// The entries that wait for the sink. The runner alone takes from it, so that the sink keeps them in their order.
 #[derive(Default)]
 pub(super) struct Outbox {
     entries: Entries,
-    /// How many times something was put in, and how many of those the sink has kept.
+    /// The number of times that something was put in. `kept` counts those of them that the sink has kept.
     queued: u64,
     kept: u64,
-    /// Whether the sink failed: nothing is kept any more.
+    /// True if the sink failed: it keeps nothing any more.
     failed: bool,
     waiting: Vec<(u64, Waker)>,
 }
 
-/// What the runner hands to the sink in one go.
+/// The entries that the runner hands to the sink in one go.
 pub(super) struct Batch {
     pub(super) entries: Entries,
     up_to: u64,
 }
 
 impl Outbox {
-    /// Puts entries in, and says with which number they are kept.
+    /// Puts entries in, and returns the number with which the sink keeps them.
     pub(super) fn push(&mut self, write: impl FnOnce(&mut Entries)) -> u64 {
         write(&mut self.entries);
         self.queued += 1;
         self.queued
     }
 
-    /// Whether what was put in with this number is kept; `None` if it never will be.
+    /// Ready when the sink has kept what was put in with this number; with `None` if it never will.
     pub(super) fn poll_kept(&mut self, number: u64, waker: &Waker) -> Poll<Option<()>> {
         if self.failed {
             return Poll::Ready(None);
@@ -95,7 +97,7 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// What the sink is to be told next.
+    /// Takes the next batch for the sink.
     pub(super) fn take(&mut self) -> Option<Batch> {
         if self.entries.is_empty() || self.failed {
             return None;
@@ -107,7 +109,7 @@ impl Outbox {
         self.entries.is_empty() || self.failed
     }
 
-    /// The sink has kept a batch. Gives back who is to be woken.
+    /// Notes that the sink has kept a batch. Returns the wakers of those that waited for it.
     pub(super) fn kept(&mut self, batch: &Batch) -> Vec<Waker> {
         self.kept = batch.up_to;
         let kept = self.kept;
@@ -116,7 +118,7 @@ impl Outbox {
         wakers(ready)
     }
 
-    /// The sink has failed. Gives back who is to be woken.
+    /// Notes that the sink has failed. Returns the wakers of all that wait.
     pub(super) fn fail(&mut self) -> Vec<Waker> {
         self.failed = true;
         wakers(std::mem::take(&mut self.waiting))
@@ -131,7 +133,7 @@ fn wakers(waiting: Vec<(u64, Waker)>) -> Vec<Waker> {
 #[derive(Default)]
 pub(super) struct Recorder(Option<Recording>);
 
-/// A batch on its way, which comes back with what became of it.
+/// A batch on its way, which comes back with its result.
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Recording(Pin<Box<dyn Future<Output = (Batch, Result<(), SinkError>)> + Send>>);
 
@@ -140,7 +142,7 @@ impl Recorder {
         self.0.is_none()
     }
 
-    /// Ready when the sink has kept a batch, or has failed; then the steps that waited for it were woken.
+    /// Ready when the sink has kept a batch, or has failed. It has woken the steps that waited for that.
     pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<()> {
         if self.0.is_none() {
             let Some(batch) = run.take_batch() else { return Poll::Pending };
@@ -163,7 +165,7 @@ impl Recorder {
         }
     }
 
-    /// Has everything kept that is left.
+    /// Gives the sink everything that is left.
     pub(super) async fn finish(&mut self, run: &ActiveRun) {
         poll_fn(|cx| {
             while self.poll(run, cx).is_ready() {}

@@ -1,4 +1,5 @@
-//! What a running handler and its runner share: the journal, the open questions, and why the run must end.
+//! The state that a running handler and its runner share: the journal, the open questions, and the reason to end the
+//! run.
 
 mod held;
 mod kept;
@@ -56,25 +57,26 @@ struct State {
     kept: Kept,
     questions: Questions,
     steps: Steps,
-    /// How many steps and checks must end before the run may.
+    /// Counts the steps and checks that must end before the run may.
     in_flight: usize,
-    /// What the sink has not been told of yet.
+    /// The entries that the sink has not been told of yet.
     outbox: Outbox,
-    /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
+    /// The call on the flow that came from inside a step or a check, where only the handler's own code may make it.
     misused: Option<String>,
 }
 
-/// Whether a run may end.
+/// The answer to the question whether a run may end.
 pub(super) enum Rest {
     /// It goes on.
     None,
     /// Something waits for the steps and checks that are under way.
     AfterSteps,
-    /// There is nothing to wait for but answers; the handler was to be polled once more so often.
+    /// There is nothing to wait for but answers. The number counts the events after which to poll the handler once
+    /// more.
     At(usize),
 }
 
-/// Whether a call on the flow goes on.
+/// The answer to a call on the flow: it goes on, waits, or never will.
 pub(crate) enum Admission {
     /// It does, in this branch.
     To(BranchId),
@@ -87,7 +89,7 @@ pub(crate) enum Admission {
 impl ActiveRun {
     pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
         if context.sink.is_some() {
-            // Which questions are open, this run says anew.
+            // This run says anew which questions are open.
             journal.forget_opened();
         }
         let state = State {
@@ -116,7 +118,7 @@ impl ActiveRun {
         place::in_body(self.id(), turn, poll)
     }
 
-    /// Where and when the handler makes something now.
+    /// Returns the place and time at which the handler makes something now.
     pub(crate) fn making(&self) -> Option<Making> {
         place::making(self.id())
     }
@@ -132,7 +134,8 @@ impl ActiveRun {
         place::in_branch(self.id(), branch, poll)
     }
 
-    /// A branch for a member of a join, under the branch that polls it first; beside another member, if there is one.
+    /// Makes a branch for a member of a join, under the branch that polls it first; beside another member, if there is
+    /// one.
     pub(crate) fn fork(&self, beside: Option<BranchId>) -> BranchId {
         let parent = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         let mut state = self.state();
@@ -140,14 +143,14 @@ impl ActiveRun {
         state.questions.branches.fork(parent, beside)
     }
 
-    /// The branch that is being polled, as far as it has not lost a race.
+    /// Returns the branch that is being polled, or the one around it if it lost a race.
     fn branch_here(&self, state: &State) -> BranchId {
         let branch = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         state.questions.branches.living(branch)
     }
 
-    /// Whether there is nothing to wait for but answers: not if the handler gave way, and may ask more. The waker is kept
-    /// for what happens from now on: first it, then the look, so that nothing falls between.
+    /// Looks whether the run waits for nothing but answers: not if the handler gave way, and may ask more. It keeps the
+    /// waker for what happens from now on, and looks only after that, so that it misses nothing.
     pub(super) fn rest(&self, runner: &Waker, gave_way: bool) -> Rest {
         self.runner.register(runner);
         let state = self.state();
@@ -160,7 +163,7 @@ impl ActiveRun {
         }
     }
 
-    /// Ready when no step is under way, as one may be that the handler has let out of its hands.
+    /// Ready when no step is under way, not even one that the handler has let out of its hands.
     pub(super) fn poll_idle(&self, runner: &Waker) -> Poll<()> {
         self.runner.register(runner);
         if self.state().in_flight == 0 { Poll::Ready(()) } else { Poll::Pending }
@@ -170,7 +173,7 @@ impl ActiveRun {
         self.context.stop.as_ref().and_then(StopSignal::raised)
     }
 
-    /// Closes the flow if no step is under way, and says whether it did.
+    /// Closes the flow if no step is under way, and returns true if it did.
     pub(super) fn close_if_idle(&self) -> bool {
         let mut state = self.state();
         let is_idle = state.in_flight == 0;
@@ -180,13 +183,13 @@ impl ActiveRun {
         is_idle
     }
 
-    /// What the sink is to be told next.
+    /// Takes the next batch for the sink.
     pub(super) fn take_batch(&self) -> Option<Batch> {
         self.context.sink.as_ref()?;
         self.state().outbox.take()
     }
 
-    /// The sink has kept a batch, or has failed.
+    /// Notes that the sink has kept a batch, or has failed.
     pub(super) fn batch_ended(&self, batch: &Batch, kept: Result<(), SinkError>) {
         let woken = match kept {
             Ok(()) => self.state().outbox.kept(batch),
@@ -198,8 +201,8 @@ impl ActiveRun {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// Closes the flow: whatever still holds it has no effect any more, and what its handler drops now, the runner
-    /// dropped.
+    /// Closes the flow: code that still holds it has no effect any more, and the runner counts as the one who dropped
+    /// what its handler drops now.
     pub(super) fn close(&self) {
         self.state().phase.close();
     }
@@ -215,7 +218,7 @@ impl ActiveRun {
         let open = std::mem::take(&mut state.questions.open);
         let seen = SeenQuestions { questions: std::mem::take(&mut state.questions.read), raced: state.steps.raced };
         let must_carry = state.kept.must_carry || state.kept.journal.gave_keys() || state.kept.journal.has_steps();
-        // What another version may still want goes along, as far as it may count and does not take too much room.
+        // Answers that another version may still want go along, as far as they may count and do not take too much room.
         let room = match state.kept.unsealed {
             Unsealed::Closed => 0,
             Unsealed::MayCount | Unsealed::Used => (state.kept.limit.total() / 2).saturating_sub(state.kept.size),
@@ -239,7 +242,7 @@ impl ActiveRun {
                 Outcome::Waiting(questions)
             }
             (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO },
-            // What a handler returns past a visit that it waits for counts as little as past an open question.
+            // A handler's output past a visit that it waits for counts as little as past an open question.
             (None, _) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
@@ -261,7 +264,7 @@ impl ActiveRun {
         self.end(Ending::Failed(Failure::misuse(text)));
     }
 
-    /// The handler panicked. If it did so past an open question, that counts as little as what it might have returned.
+    /// Notes that the handler panicked. Past an open question, a panic counts as little as a returned value.
     pub(super) fn panicked(&self, Panicked(text): &Panicked) {
         let mut state = self.state();
         let went_on = state.questions.branches.passed_over().any(|(_, how)| how == PassedOver::ByHandler);
@@ -276,13 +279,14 @@ impl ActiveRun {
         }
     }
 
-    /// The handler panicked when the runner dropped it. Whatever the run would have said, it is not to be trusted.
+    /// Notes that the handler panicked when the runner dropped it. Then nothing that the run would have said can be
+    /// trusted.
     pub(super) fn panicked_at_its_end(&self, Panicked(text): &Panicked) {
         let failure = Failure::misuse(format!("the handler panicked when its run ended: {text}"));
         self.state().phase.overrule(failure);
     }
 
-    /// Fails a run that took longer than it may. Says what it was waiting for, to the log and to the caller.
+    /// Fails a run that took longer than it may. Tells the log and the caller what it was waiting for.
     pub(super) fn fail_overdue(&self) {
         let mut state = self.state();
         let limit = self.context.deadline;
@@ -308,7 +312,7 @@ impl ActiveRun {
     fn sink_failed(&self, error: SinkError) {
         self.end(match error {
             SinkError::Lost => {
-                // Steps that listen hear of it, and need not run to their end for nothing.
+                // Steps that listen to the signal need not run to their end for nothing.
                 if let Some(signal) = &self.context.stop {
                     signal.raise(StopReason::LeaseLost);
                 }
@@ -321,8 +325,8 @@ impl ActiveRun {
         });
     }
 
-    /// Polls a step's own work, or what says whether a question is settled elsewhere. `None` if it panicked, or used
-    /// the flow as only the handler may: then the run ends.
+    /// Polls a step's own work, or the check that says whether a question is settled elsewhere. `None` if it panicked,
+    /// or used the flow as only the handler may: then the run ends.
     pub(crate) async fn inside<F: Future>(&self, within: Within, name: &str, work: F) -> Option<F::Output> {
         let what = EndsRun { run: self, what: within.noun(), name };
         let mut work = std::pin::pin!(Contained::telling(work, what));
@@ -342,8 +346,8 @@ impl ActiveRun {
         (!self.end_if_misused(Within::Validate, key)).then_some(judged)
     }
 
-    /// Ends the run if the flow was used inside something as only the handler may: that would wait for ever, and the run
-    /// for it. Says whether it was.
+    /// Ends the run if code inside a step or a check used the flow as only the handler may: that call would wait for
+    /// ever, and the run for it. Returns true if so.
     fn end_if_misused(&self, within: Within, name: &str) -> bool {
         let Some(what) = self.state().misused.take() else { return false };
         self.misuse(format!(
@@ -354,8 +358,8 @@ impl ActiveRun {
         true
     }
 
-    /// Waits for a question that runs code of the application's. If that panics the run ends, whatever the handler makes
-    /// of it: it has no answer, and must not go on as if it had.
+    /// Waits for a question that runs code of the application's. If that code panics, the run ends, even if the handler
+    /// catches the panic: the handler has no answer, and must not go on as if it had.
     pub(crate) async fn contained<F: Future>(&self, key: &str, question: F) -> F::Output {
         let what = EndsRun { run: self, what: "the question", name: key };
         match self.or_end(Contained::telling(question, what).await, || format!("the question `{key}`")) {
@@ -364,8 +368,8 @@ impl ActiveRun {
         }
     }
 
-    /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then
-    /// the run ends, whatever the handler makes of it.
+    /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then the
+    /// run ends, even if the handler goes on.
     pub(crate) fn contain<R>(&self, what: &str, name: &str, run: impl FnOnce() -> R) -> Option<R> {
         self.or_end(contain(run), || format!("{what} `{name}`"))
     }
@@ -374,8 +378,9 @@ impl ActiveRun {
         ended.map_err(|Panicked(text)| self.misuse(format!("{} panicked: {text}", what()))).ok()
     }
 
-    /// Ends the run if its signal was raised. True if the run is ending, for this reason or another: then whatever calls
-    /// now must stop. Each call looks, since a handler that is never pending does not give the runner a turn to look.
+    /// Ends the run if its signal was raised. Returns true if the run is ending, for this reason or another: then the
+    /// present call must stop. Each call looks, since a handler that is never pending does not give the runner a turn
+    /// to look.
     fn end_if_stopped(&self, state: &mut State) -> bool {
         if let Some(reason) = self.stopped() {
             state.phase.end(Ending::Stopped(reason));
@@ -408,7 +413,7 @@ impl ActiveRun {
         }
     }
 
-    /// Checks besides that the name is one.
+    /// Looks as `admit` does, and also checks that the name is one.
     fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
         let admission = self.admit(state, || format!("{what} `{name}`"));
         if matches!(admission, Admission::To(_)) && !unescaped(name).map_or(is_name(name), |name| is_name(&name)) {
@@ -420,8 +425,8 @@ impl ActiveRun {
     }
 }
 
-/// Ends a run in which something panicked when it was dropped, as by `select!`: what the handler goes on without must
-/// not have failed unnoticed.
+/// Ends a run in which something panicked when it was dropped, as by `select!`: the handler goes on without it, so its
+/// failure must not pass unnoticed.
 struct EndsRun<'a> {
     run: &'a ActiveRun,
     what: &'static str,
@@ -436,7 +441,7 @@ impl AtDrop for EndsRun<'_> {
 }
 
 /// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
-/// would wait for ever, and has no way to say so but this one.
+/// would wait for ever: it has no other way to say so than to panic.
 pub(crate) async fn park<T>(admission: Admission, what: &str) -> T {
     let closed = matches!(admission, Admission::Closed) && !std::thread::panicking();
     assert!(!closed, "{what}: {}", FlowError::Closed);
@@ -456,19 +461,20 @@ impl Within {
 }
 
 impl State {
-    /// Whether the run may end though its handler would go on: something was asked, or is looked for again later.
+    /// Returns true if the run may end though its handler would go on: it asked something, or looks for something again
+    /// later.
     fn asks(&self) -> bool {
         !self.questions.open.is_empty() || self.visits().next().is_some()
     }
 
-    /// What a run that is overdue was waiting for, in words for the caller.
+    /// Says in words for the caller what a run that is overdue was waiting for.
     fn waited_for(&self) -> String {
         let steps = self.steps_under_way().into_iter().map(|name| format!("step `{name}`"));
         let all: Vec<_> = steps.chain(self.checks_under_way().map(|key| format!("`until` of `{key}`"))).collect();
         if all.is_empty() { "something outside its steps".to_owned() } else { all.join(" and ") }
     }
 
-    /// Steps that were begun in this run and have not ended.
+    /// Returns the steps that have begun in this run and have not ended.
     fn steps_under_way(&self) -> Vec<&str> {
         let steps = self.steps.uses.iter().filter(|(_, step)| matches!(step, StepUse::UnderWay(_)));
         steps.map(|(name, _)| name).collect()

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::Notify;
 
-/// Stops a run from outside: begun steps finish and are recorded, and nothing else begins. Clones are the same signal.
+/// Stops a run from outside: the run finishes and records the steps that have begun, and begins nothing else. Clones
+/// are the same signal.
 ///
 /// ```
 /// use mrtr_flow::{StopReason, StopSignal};
@@ -27,7 +28,7 @@ struct Inner {
     raised: Notify,
 }
 
-/// Why a run is stopped.
+/// The reason why a run is stopped.
 ///
 /// ```
 /// use mrtr_flow::{Failure, Flow};
@@ -56,18 +57,18 @@ pub enum StopReason {
 }
 
 impl StopSignal {
-    /// A signal that nothing has raised yet.
+    /// Makes a signal that is not raised yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises it. The first reason stands.
+    /// Raises it. If it was raised before, the first reason stands.
     pub fn raise(&self, reason: StopReason) {
         self.0.reason.compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire).ok();
         self.0.raised.notify_waiters();
     }
 
-    /// Why it was raised, if it was.
+    /// Returns the reason why it was raised, if it was.
     pub fn raised(&self) -> Option<StopReason> {
         match self.0.reason.load(Ordering::Acquire) {
             0 => None,

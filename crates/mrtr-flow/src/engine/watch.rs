@@ -1,4 +1,4 @@
-//! Whether what was begun is polled when it was woken.
+//! Watches that tell whether the handler polls its steps and checks when they were woken.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,11 +11,11 @@ use super::state::ActiveRun;
 /// Watches one step or check: passes on that it was woken, and remembers it until it is polled.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Who polls it.
+    /// The task that polls it.
     poller: AtomicWaker,
     woken: AtomicBool,
     polls: AtomicU64,
-    /// Whether the run has given it up: it is not polled any more.
+    /// True if the run has given it up: it is not polled any more.
     left: AtomicBool,
 }
 
@@ -25,7 +25,7 @@ impl Watch {
         self.poller.wake();
     }
 
-    /// Polls what is watched, with a waker that tells of it.
+    /// Polls the step or check, with a waker that notes when it is woken.
     pub(crate) fn poll<T>(
         &self,
         waker: &Waker,
@@ -41,18 +41,18 @@ impl Watch {
         poll(&mut Context::from_waker(waker))
     }
 
-    /// How often it was polled before it was woken, if it was and has not been polled since.
+    /// Returns the number of polls before it was woken, if it was woken and has not been polled since.
     pub(super) fn unpolled(&self) -> Option<u64> {
         let is_left = self.left.load(Ordering::Relaxed);
         (!is_left && self.woken.load(Ordering::Acquire)).then(|| self.polls.load(Ordering::Relaxed))
     }
 
-    /// Has it polled no more.
+    /// Polls it no more.
     pub(super) fn leave(&self) {
         self.left.store(true, Ordering::Relaxed);
     }
 
-    /// Is used for another step from now on.
+    /// Makes the watch free for another step.
     pub(super) fn clear(&self) {
         drop(self.poller.take());
         self.left.store(false, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Wake for ActiveRun {
     }
 }
 
-/// What watches a step that is under way.
+/// The watcher of a step that is under way.
 #[derive(Debug, Clone)]
 pub(crate) enum Watcher {
     Run,

@@ -15,9 +15,9 @@ use crate::engine::journal::{Asked, Leaf, Pinned};
 use crate::engine::{ActiveRun, Admission, Evaluation, HoldId, Question, park};
 use crate::error::FlowError;
 
-/// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
+/// A question. Await it for the answer; it ends in an error if the person declined or cancelled.
 ///
-/// The answer is checked against what is asked here; one that does not fit is asked for again.
+/// The flow checks the answer against the question, and asks again if the answer does not fit.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -45,11 +45,11 @@ struct Options<V> {
     valid_for: Option<Duration>,
 }
 
-/// A handler's own check of an answer, with the reason why it would not do.
+/// A handler's own check of an answer, whose error is the reason why the answer would not do.
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 
-/// What a question gives: the answer, or an error if it was declined or cancelled.
+/// The mode of a question that gives the answer, or an error if the person declined or cancelled.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -63,7 +63,7 @@ struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Required {}
 
-/// What a question gives: what the person did.
+/// The mode of a question that gives what the person did.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -78,7 +78,7 @@ pub enum Required {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum FullAnswer {}
 
-/// What a question gives: the answer, or `None` if it was asked and not answered.
+/// The mode of a question that gives the answer, or `None` if it was asked and not answered.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -92,7 +92,7 @@ pub enum FullAnswer {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Optional {}
 
-/// What a person did with a question.
+/// The action of a person who was asked: an answer, a refusal, or neither.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -109,15 +109,15 @@ pub enum Optional {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a handler must deal with all three (EL-5)")]
 pub enum Answered<T> {
-    /// Answered it.
+    /// The person answered.
     Accepted(T),
-    /// Said no.
+    /// The person said no.
     Declined,
-    /// Went away without an answer.
+    /// The person went away without an answer.
     Cancelled,
 }
 
-/// How a question gives its answer. Implemented here alone.
+/// The way in which a question gives its answer. Implemented here alone.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -129,10 +129,10 @@ pub enum Answered<T> {
 /// }
 /// ```
 pub trait AnswerMode: Copy + Send {
-    /// What awaiting the question gives.
+    /// The output of the question when it is awaited.
     type Output<V>;
 
-    /// What it gives among others in [`Flow::join`].
+    /// The output of the question in a [`Flow::join`].
     type Joined<V>;
 
     #[doc(hidden)]
@@ -141,7 +141,7 @@ pub trait AnswerMode: Copy + Send {
     #[doc(hidden)]
     fn output<V>(key: &str, answered: Answered<V>) -> Self::Output<V>;
 
-    /// What it gives where the flow is closed; `None` if it has no way to say so.
+    /// Returns the output of the question on a closed flow; `None` if this mode has no way to say so.
     #[doc(hidden)]
     fn closed<V>() -> Option<Self::Output<V>> {
         None
@@ -209,12 +209,12 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         Self { run: &flow.run, key, question, options, mode: PhantomData }
     }
 
-    /// Hands over what the person did, without an error.
+    /// Gives what the person did: a refusal is no error then.
     pub fn answer(self) -> Ask<'a, Q, FullAnswer> {
         self.mode()
     }
 
-    /// Asks once, and goes on without an answer: also if the client cannot be asked at all.
+    /// Asks once, and goes on without an answer. It also goes on if the client cannot be asked at all.
     pub fn optional(self) -> Ask<'a, Q, Optional> {
         self.mode()
     }
@@ -234,9 +234,9 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
         &self.key
     }
 
-    /// Checks an answer further. If it will not do, the question is put again, with the reason.
+    /// Checks an answer further. If it will not do, the flow asks again, with the reason.
     ///
-    /// How often is up to the client: a limit kept in the flow can be got round by resending an older state,
+    /// The client decides how often it tries. It can get round a limit that the flow keeps: it resends an older state,
     /// unless the tool is single-use.
     ///
     /// ```
@@ -258,7 +258,7 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
         self
     }
 
-    /// Ties the answer to the exact wording, for consent: if a later run asks in other words, it asks again.
+    /// Ties the answer to the exact wording, for consent: a later run that asks in other words asks again.
     pub fn pinned(mut self) -> Self {
         self.options.pinned = true;
         self
@@ -271,21 +271,21 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
     }
 }
 
-/// How far a question has come.
+/// The state of a question that is awaited.
 enum Progress<V> {
     /// Its answer is here.
     Answered(Answered<V>),
     /// It waits for its answer, and holds its branch.
     Open(HoldId),
-    /// It waits for the end of the run, which asks it not.
+    /// It waits for the end of the run, which does not ask it.
     Parked,
     /// The flow is closed.
     Closed,
 }
 
 impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
-    /// Reads the answer, or opens the question. Whatever panics on the way ends the run: a handler that catches it has
-    /// no answer, and must not go on as if it had.
+    /// Reads the answer, or opens the question. A panic on the way ends the run: a handler that catches it has no
+    /// answer, and must not go on as if it had.
     fn evaluate(&self) -> Progress<Q::Value> {
         self.run.contain("the question", &self.key, || self.read_or_ask()).unwrap_or(Progress::Parked)
     }
@@ -369,7 +369,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
         Progress::Open(self.run.ask(question, must_carry))
     }
 
-    /// A digest of what is asked, to the letter.
+    /// Returns a digest of the question, to the letter.
     fn wording(&self) -> Pinned {
         let request = self.question.request(None).ok();
         wording(request.as_ref())
@@ -400,7 +400,7 @@ impl<'a, Q: QuestionKind + Unpin, M: AnswerMode + Unpin> IntoFuture for Ask<'a, 
     }
 }
 
-/// A question that is being awaited.
+/// A question that the handler awaits.
 pub struct Asking<'a, Q: QuestionKind, M: AnswerMode> {
     ask: Ask<'a, Q, M>,
     state: AskingState,
@@ -425,13 +425,13 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
         // An open question never returns: its run ends with it, and the runner does not need to be woken for that.
         match self.state {
             AskingState::New => {}
-            // It lost a race and is awaited all the same: it is asked anew, where it is now.
+            // It lost a race and is still awaited: it is asked anew, where it is now.
             AskingState::Open(hold) if !self.ask.run.polled(hold) => {}
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
         match self.ask.evaluate() {
             Progress::Answered(answered) => {
-                // Not before it is looked at: a question that gave way at its first poll could be dropped unasked.
+                // Only after the first look: a question that gave way at its first poll could be dropped unasked.
                 ready!(self.ask.run.poll_give_way(cx));
                 Poll::Ready(M::output(&self.ask.key, answered))
             }

@@ -25,9 +25,9 @@ where
 {
     /// Asks until `decided` has an answer: the client shows what is pending, and does not decide it.
     ///
-    /// A client that did not declare the input is asked to visit a URL instead, if the server was built with
-    /// [`input_by_url`](crate::Environment::input_by_url) for it and the client opens URLs. A user who declines to go there is
-    /// not asked again: the error says so, and the decision may still come from elsewhere.
+    /// The flow asks a client that did not declare the input to visit a URL instead, if the server was built with
+    /// [`input_by_url`](crate::Environment::input_by_url) for the input and the client opens URLs. It does not ask
+    /// again a user who declines to go there: the error says so, and the decision may still come from elsewhere.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -58,7 +58,7 @@ where
     }
 }
 
-/// An application's own input, until it is decided.
+/// An application's own input, asked until it is decided.
 ///
 /// ```
 /// # use mrtr_schema::{Method, NamespacedInput};
@@ -147,7 +147,7 @@ where
     }
 }
 
-/// What is asked of the client while there is no decision.
+/// The question for the client while there is no decision.
 struct Asks<'a, I: NamespacedInput> {
     run: &'a ActiveRun,
     key: &'a str,
@@ -207,8 +207,8 @@ where
     }
 }
 
-/// The input itself if the client can be asked for it; else the URL that stands in for it, if there is one and the
-/// client opens URLs; else the input all the same, which the gate then refuses with what is missing.
+/// Returns the input itself if the client can be asked for it. Otherwise returns the URL that stands in for it, if
+/// there is one and the client opens URLs. If not, returns the input, which the gate then refuses with what is missing.
 fn request<I>(run: &ActiveRun, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
 where
     I: NamespacedInput + 'static,

@@ -20,7 +20,7 @@ use crate::error::FlowError;
 /// }
 /// ```
 pub trait Join<'a> {
-    /// All of them, being awaited.
+    /// The future that awaits all of them.
     type Future: Future + Send + 'a;
 
     #[doc(hidden)]
@@ -38,7 +38,7 @@ impl<'a, T> Member<'a, T> {
         Self { slot, output: None }
     }
 
-    /// Polls it if it is a question and questions are due, or neither. The others go on to their end when it fails, so
+    /// Polls it if it is a question and `asks` is true, or if neither. If it fails, the others go on to their end, so
     /// that no step is dropped half-way.
     fn poll(&mut self, asks: bool, run: &ActiveRun, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
         if self.slot.asks != asks {
@@ -62,7 +62,7 @@ macro_rules! join_of_tuples {
             }
         }
 
-        /// A tuple of questions, steps and branches, being awaited.
+        /// A tuple of questions, steps and branches that the handler awaits.
         pub struct $joined<'a, $($one),*> {
             run: &'a ActiveRun,
             members: ($(Member<'a, $one>,)*),
@@ -75,7 +75,7 @@ macro_rules! join_of_tuples {
             }
         }
 
-        /// What it gives is never pinned.
+        /// Is `Unpin`, since nothing pins the outputs of the members.
         impl<$($one),*> Unpin for $joined<'_, $($one),*> {}
 
         impl<$($one),*> Future for $joined<'_, $($one),*> {
@@ -112,7 +112,7 @@ join_of_tuples! {
     Join8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
 }
 
-/// Any number of questions, steps or branches of one kind, being awaited.
+/// Any number of questions, steps or branches of one kind that the handler awaits.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -142,7 +142,7 @@ impl<T> fmt::Debug for JoinAll<'_, T> {
     }
 }
 
-/// What it gives is never pinned.
+/// Is `Unpin`, since nothing pins the outputs of the members.
 impl<T> Unpin for JoinAll<'_, T> {}
 
 impl<T> Future for JoinAll<'_, T> {

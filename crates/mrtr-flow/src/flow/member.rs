@@ -1,4 +1,4 @@
-//! What can stand in a join or a race, and its place there: a branch of its own.
+//! Members of a join or a race, each in a branch of its own.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,8 +15,8 @@ use super::{AskUntil, Flow, QuestionKind, UrlAsk, UrlUntil};
 use crate::engine::{ActiveRun, BranchId};
 use crate::error::{Failure, FlowError};
 
-/// Something that can stand in [`Flow::join`](super::Flow::join) or [`Flow::race`](super::Flow::race): a question, a step
-/// or a [`Branch`].
+/// A member of a [`Flow::join`](super::Flow::join) or a [`Flow::race`](super::Flow::race): a question, a step or a
+/// [`Branch`].
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -27,10 +27,10 @@ use crate::error::{Failure, FlowError};
 /// }
 /// ```
 pub trait Joinable<'a> {
-    /// What it gives.
+    /// The output of the member.
     type Item: Send + 'a;
 
-    /// What it is called in the record of a race.
+    /// Returns its name in the record of a race.
     #[doc(hidden)]
     fn name(&self) -> &str;
 
@@ -122,8 +122,8 @@ where
     }
 }
 
-/// Several things in a row, as one member of a join. It cannot be awaited by itself: outside a join there is nothing
-/// that it would be a branch of.
+/// Several things in a row, as one member of a join. A handler cannot await it by itself: outside a join, it would be a
+/// branch of nothing.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -164,10 +164,10 @@ impl<'a, T: Send + 'a> Joinable<'a> for Branch<'a, T> {
     }
 }
 
-/// One of several: still on its way, or here. Its own type is gone, so that what waits for several things is `Send`
-/// whatever they borrow.
+/// One of several: still on its way, or here. Its own type is erased, so that a future which waits for several of them
+/// is `Send`, no matter what they borrow.
 pub struct Slot<'a, T> {
-    /// Whether it is polled before steps are.
+    /// True if it is polled before steps are.
     pub(super) asks: bool,
     /// Set when the join is polled first, so that all its members are made under the same branch.
     branch: Option<BranchId>,
@@ -184,7 +184,7 @@ impl<'a, T: 'a> Slot<'a, T> {
         Self::new(true, Box::pin(question))
     }
 
-    /// What it gives, as something else.
+    /// Changes its output with `map`.
     pub(super) fn map<U>(self, map: impl FnOnce(T) -> U + Send + 'a) -> Slot<'a, U> {
         let Self { asks, branch, future } = self;
         let future = future.map(|future| {

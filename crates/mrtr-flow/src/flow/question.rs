@@ -38,10 +38,10 @@ use crate::support::echo;
 /// }
 /// ```
 pub trait QuestionKind: sealed::Sealed + 'static {
-    /// What an accepted answer is.
+    /// The type of an accepted answer.
     type Value: Send;
 
-    /// What to ask, with a note on why the last answer would not do.
+    /// Makes the request, with a note on why the last answer would not do.
     #[doc(hidden)]
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String>;
 
@@ -49,11 +49,11 @@ pub trait QuestionKind: sealed::Sealed + 'static {
     #[doc(hidden)]
     fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String>;
 
-    /// Whether its answer makes no sense without the state it was asked with.
+    /// True if its answer makes no sense without the state it was asked with.
     #[doc(hidden)]
     const NEEDS_STATE: bool = false;
 
-    /// A digest of what is asked, which is the same in every build and on every machine.
+    /// Returns a digest of the question, which is the same in every build and on every machine.
     #[doc(hidden)]
     fn wording(&self) -> u64;
 }
@@ -62,7 +62,7 @@ pub trait QuestionKind: sealed::Sealed + 'static {
 pub(super) struct Fingerprint {
     /// Tells it apart from another question of the same name in this run, whose answer may be of another type.
     pub(super) identity: u64,
-    /// What is kept with its answer, for later runs.
+    /// The wording that is kept with its answer, for later runs.
     pub(super) wording: Wording,
 }
 
@@ -76,7 +76,7 @@ impl Fingerprint {
         Self { identity: hasher.finish(), wording: Wording(short) }
     }
 
-    /// What is kept with the answer.
+    /// Returns the wording that is kept with the answer.
     pub(super) fn asked(&self) -> Asked {
         Asked { wording: self.wording, pinned: None }
     }
@@ -86,8 +86,8 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
-/// A digest of what something says, in whatever order it says it: a map of the application's may have another in each
-/// run, and is the same for all that.
+/// Returns a digest of a value that does not depend on the order of its members: a map of the application's may have
+/// another order in each run, and is still the same value.
 fn digest_of(value: &impl Serialize) -> u64 {
     let mut text = Vec::new();
     if let Ok(value) = serde_json::to_value(value) {
@@ -120,7 +120,7 @@ fn write_in_order(value: &Value, text: &mut Vec<u8>) {
     }
 }
 
-/// A message with the reason why the question is put again.
+/// Returns a message with the reason why the flow asks again.
 pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
     match note {
         Some(note) => format!("{message}\n\n{note}"),
@@ -128,8 +128,8 @@ pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
     }
 }
 
-/// What a form can ask for: every struct of plain fields that can be read from JSON and has a schema, from which the form
-/// is made. Whether its fields are plain is known when it is first asked for.
+/// A type that a form can ask for: every struct of plain fields that can be read from JSON and has a schema. The schema
+/// gives the form. The first question with the type shows whether its fields are plain.
 ///
 /// ```
 /// use mrtr_flow::flow::FormType;
@@ -300,7 +300,7 @@ impl QuestionKind for RootsQuestion {
 /// ```
 pub struct NamespacedQuestion<I: NamespacedInput> {
     params: I::Params,
-    /// Where it was asked, from which the id of its interaction follows.
+    /// The scopes in which it was asked, from which the id of its interaction follows.
     scopes: String,
     name: String,
 }

@@ -1,4 +1,4 @@
-//! Several questions and steps at once, of which the first to end is taken, now and in every later run.
+//! Several questions and steps at once: the first to end wins, now and in every later run.
 
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
@@ -10,7 +10,7 @@ use super::member::{Joinable, Slot};
 use crate::engine::{ActiveRun, RaceStart};
 use crate::error::FlowError;
 
-/// A tuple of questions, steps and branches, of which the first to end is taken.
+/// A tuple of questions, steps and branches, of which the first to end wins.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -24,14 +24,14 @@ use crate::error::FlowError;
 /// }
 /// ```
 pub trait Race<'a> {
-    /// What the winner gives.
+    /// The output of the winner.
     type Output: Send + 'a;
 
     #[doc(hidden)]
     fn slots(self) -> Contestants<'a, Self::Output>;
 }
 
-/// Who races, and under which name it is recorded who won.
+/// The members of a race, and the name under which the journal records the winner.
 #[derive(Debug)]
 pub struct Contestants<'a, T> {
     name: String,
@@ -61,7 +61,7 @@ macro_rules! race_of_tuples {
     )*};
 }
 race_of_tuples! {
-    /// What the winner of two gave.
+    /// The output of the winner of two.
     ///
     /// ```
     /// use mrtr_flow::flow::Race2;
@@ -70,7 +70,7 @@ race_of_tuples! {
     /// assert_eq!(raced, Race2::Second("yours"));
     /// ```
     Race2: A 0 First "The first member won." B 1 Second "The second member won.";
-    /// What the winner of three gave.
+    /// The output of the winner of three.
     ///
     /// ```
     /// use mrtr_flow::flow::Race3;
@@ -79,7 +79,7 @@ race_of_tuples! {
     /// assert_eq!(raced, Race3::Third(true));
     /// ```
     Race3: A 0 First "The first member won." B 1 Second "The second member won." C 2 Third "The third member won.";
-    /// What the winner of four gave.
+    /// The output of the winner of four.
     ///
     /// ```
     /// use mrtr_flow::flow::Race4;
@@ -91,7 +91,7 @@ race_of_tuples! {
         D 3 Fourth "The fourth member won.";
 }
 
-/// A race that is being run.
+/// A race that the handler awaits.
 ///
 /// ```
 /// # use mrtr_flow::Flow;
@@ -130,7 +130,7 @@ async fn race<T>(run: &ActiveRun, Contestants { name, mut slots }: Contestants<'
         RaceStart::Closed => return Err(FlowError::Closed),
         RaceStart::Open => None,
         RaceStart::Won(winner) => {
-            // The others are not so much as looked at: what they would ask or do now was decided against.
+            // The others are not even polled: the race was decided against them.
             let won = slots.swap_remove(winner);
             run.drop_lost(std::mem::replace(&mut slots, vec![won]));
             Some(winner)
@@ -158,7 +158,7 @@ async fn race<T>(run: &ActiveRun, Contestants { name, mut slots }: Contestants<'
     output
 }
 
-/// The place of the first that has ended, and what it gave. Questions are looked at first, as in a join.
+/// Returns the place of the first that has ended, and its output. It polls questions first, as a join does.
 fn poll_all<T>(
     slots: &mut [Slot<'_, T>],
     run: &ActiveRun,

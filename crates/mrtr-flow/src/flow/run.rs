@@ -11,9 +11,9 @@ use crate::error::Failure;
 
 /// Runs a handler over a journal.
 ///
-/// The handler is polled until it returns, or until questions are open and no step is under way; then it is dropped,
-/// and with it whatever else it was waiting for. It cannot step past an open question: what it returns then does not
-/// count. When it takes longer than [`RunContext::deadline`] says, it is ended.
+/// The runner polls the handler until it returns, or until questions are open and no step is under way; then it drops
+/// the handler, with everything else that the handler was waiting for. A handler cannot step past an open question: its
+/// output then does not count. If it takes longer than [`RunContext::deadline`] says, the run ends.
 ///
 /// ```
 /// use mrtr_flow::FlowError;

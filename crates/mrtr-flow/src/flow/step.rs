@@ -16,7 +16,7 @@ use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::{ActiveRun, Making, StepStart, Watcher, Within, poll_apart};
 use crate::error::{Failure, FlowError};
 
-/// A step. Await it for what it gave, now or in an earlier run.
+/// A step. Await it for its output, of this run or of an earlier one.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -63,7 +63,7 @@ impl Drop for Made<'_> {
     }
 }
 
-/// How often, and after what pauses, a failed step is tried again.
+/// A policy of retries: the number of times that a failed step is tried again, and the pauses between them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -78,12 +78,12 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Tries this often again, after a pause of 100 ms that doubles each time.
+    /// Tries again this many times at most, after a pause of 100 ms that doubles each time.
     pub fn times(times: u32) -> Self {
         Self { times, pause: Duration::from_millis(100) }
     }
 
-    /// Begins with another pause.
+    /// Sets the first pause.
     #[must_use]
     pub fn after(mut self, pause: Duration) -> Self {
         self.pause = pause;
@@ -100,7 +100,7 @@ impl<F> fmt::Debug for Once<F> {
     }
 }
 
-/// What can be the work of a step: a future, which may be sent to another thread, of a [`StepResult`].
+/// The work of a step: a future, which may be sent to another thread, of a [`StepResult`].
 ///
 /// ```
 /// use mrtr_flow::flow::StepWork;
@@ -118,7 +118,7 @@ pub trait StepWork<'a>: Future<Output: StepResult> + Send + 'a {}
 
 impl<'a, F: Future<Output: StepResult> + Send + 'a> StepWork<'a> for F {}
 
-/// What the work of a step ends in: a `Result` of a value that can be recorded and read again, or any error.
+/// The output of a step's work: a `Result` of a value that can be recorded and read again, or any error.
 ///
 /// ```
 /// use mrtr_flow::flow::StepResult;
@@ -136,12 +136,12 @@ pub trait StepResult {}
 
 impl<T: Serialize + DeserializeOwned + Send, E: Into<Failure> + Send> StepResult for Result<T, E> {}
 
-/// What a step does. Implemented here alone: for a future, and for a closure that begins one.
+/// The work that a step does. Implemented here alone: for a future, and for a closure that begins one.
 pub trait Work<'a>: Send + 'a {
     /// The future.
     type Future: Future + Send + 'a;
 
-    /// Begins; `None` if it has been done and cannot be again.
+    /// Begins the work; `None` if it was done and cannot be done again.
     #[doc(hidden)]
     fn begin(&mut self) -> Option<Self::Future>;
 }
@@ -178,17 +178,17 @@ impl<'a, W> Step<'a, W> {
         &self.made.name
     }
 
-    /// Says that doing it twice is doing it once: it is started again if it was interrupted.
+    /// Declares that the step does no harm if it is done twice: a later run starts it again if it was interrupted.
     pub fn idempotent(mut self) -> Self {
         self.options.idempotent = true;
         self
     }
 
-    /// Gives it so long, counted from its beginning, all attempts together. Then it is dropped, and that it took too
-    /// long is its outcome: [`FlowError::TimedOut`], in this run and in later ones.
+    /// Limits the time of the step, counted from its beginning, all attempts together. A step that takes longer is
+    /// dropped, and its outcome is [`FlowError::TimedOut`], in this run and in later ones.
     ///
-    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, in
-    /// no later run either.
+    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, not
+    /// in later runs either.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -208,7 +208,7 @@ impl<'a, W> Step<'a, W> {
 }
 
 impl<W: FnMut() -> F, F> Step<'_, W> {
-    /// Tries again when it fails; only the last outcome is recorded.
+    /// Tries again when the work fails; the journal records only the last outcome.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -282,7 +282,7 @@ async fn watched<F: Future>(run: &Arc<ActiveRun>, watcher: &Watcher, step: F) ->
     poll_fn(|cx| watch.poll(&waker, cx, |cx| step.as_mut().poll(cx))).await
 }
 
-/// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
+/// Does the work, and keeps its outcome before anything else happens. `None` if there is none to keep.
 async fn perform<'a, W, F, T, E>(run: &ActiveRun, name: &str, work: W, options: Options) -> Option<StepEntry>
 where
     W: Work<'a, Future = F>,

@@ -36,7 +36,7 @@ struct Call<'a>(Box<dyn Fn(JsonObject) -> Calling<'a> + Send + Sync + 'a>);
 
 struct Calling<'a>(Pin<Box<dyn Future<Output = Result<ToolOutput, Failure>> + Send + 'a>>);
 
-/// What a tool gives to the model.
+/// The output of a tool for the model.
 ///
 /// ```
 /// use mrtr_schema::ContentBlock;
@@ -67,17 +67,17 @@ impl From<Vec<ContentBlock>> for ToolOutput {
 }
 
 impl SamplingTools<'_> {
-    /// How many turns a model gets, unless [`turns`](Self::turns) says otherwise.
+    /// The number of turns that a model gets, unless [`turns`](Self::turns) says otherwise.
     pub const DEFAULT_TURNS: u32 = 10;
 }
 
 impl<'a> SamplingTools<'a> {
-    /// None yet.
+    /// Makes a set without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more tool, and what it does. The model sees a failure of its as it sees a result.
+    /// Adds a tool, and the code that a call of it runs. The model sees a failure of the tool as it sees a result.
     #[must_use]
     pub fn tool<C, F>(mut self, tool: Tool, call: C) -> Self
     where
@@ -124,7 +124,7 @@ impl fmt::Debug for SamplingTools<'_> {
     }
 }
 
-/// A model being asked, with tools to call.
+/// A question to a model that may call tools.
 ///
 /// ```
 /// # use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
@@ -190,7 +190,8 @@ fn uses(answer: &CreateMessageResult) -> impl Iterator<Item = &ToolUseContent> {
         .filter_map(|content| if let SamplingContent::ToolUse(using) = content { Some(using) } else { None })
 }
 
-/// Whether the next turn may repeat what the model said: its uses of tools are told apart, and it gives no results.
+/// Checks that the next turn may repeat what the model said: its tool uses have ids of their own, and it gives no
+/// results.
 fn can_be_answered(answer: &CreateMessageResult) -> Result<(), &'static str> {
     let mut ids = HashSet::new();
     if answer.content.iter().any(|content| matches!(content, SamplingContent::ToolResult(_))) {

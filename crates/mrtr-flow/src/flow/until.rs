@@ -8,8 +8,8 @@ use std::task::{Poll, Waker};
 use crate::engine::{ActiveRun, HoldId, Unsettled, Watch, Within};
 use crate::error::FlowError;
 
-/// Runs the check of a question. What it finds is recorded, and is what the question gives; if it finds nothing, the
-/// question becomes what `unsettled` says.
+/// Runs the check of a question. The run records what it finds, and the question gives that. If it finds nothing, the
+/// run treats the question as `unsettled` says.
 pub(super) async fn settle<T>(
     run: &ActiveRun,
     key: &str,
@@ -52,15 +52,15 @@ struct Checked<'a, U: Fn() -> Unsettled> {
     key: &'a str,
     unsettled: U,
     watch: Arc<Watch>,
-    /// What it holds, once it was polled and until it is settled.
+    /// The hold on its branch, once it was polled and until it is settled.
     hold: Option<HoldId>,
-    /// Whether its check has found nothing.
+    /// True if its check has found nothing.
     is_unsettled: bool,
 }
 
 impl<U: Fn() -> Unsettled> Checked<'_, U> {
-    /// Takes note of where it is polled, and says whether its check goes on. If it lost a race and is awaited all the
-    /// same, it holds the branch that it is awaited in from now on.
+    /// Notes where it is polled, and returns true if its check goes on. If it lost a race and is still awaited, it
+    /// holds from now on the branch that it is awaited in.
     fn note_poll(&mut self) -> bool {
         let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));
         is_checked.unwrap_or_else(|| {
@@ -78,7 +78,7 @@ impl<U: Fn() -> Unsettled> Checked<'_, U> {
         }
     }
 
-    /// The check has found nothing. If the user had refused, that is how the question ends.
+    /// Notes that the check has found nothing. Returns the user's refusal, if there was one: the question ends with it.
     fn refused(&mut self) -> Option<FlowError> {
         self.is_unsettled = true;
         let refused = self.hold.and_then(|hold| self.run.check_said_no(hold))?;

@@ -1,4 +1,4 @@
-//! Asking a person to visit a URL: consent first, and then until it is done.
+//! Questions that ask a person to visit a URL: for consent first, and then until the visit is done.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::engine::journal::Asked;
 use crate::engine::{ActiveRun, Evaluation, Otherwise, Question, Unsettled};
 use crate::error::FlowError;
 
-/// A URL for a person to visit. Await it for their consent, or say when it is done.
+/// A URL for a person to visit. Await it for their consent, or use [`until`](Self::until) to wait for the visit.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -37,7 +37,7 @@ pub struct UrlAsk<'a> {
     valid_for: Option<Duration>,
 }
 
-/// What is asked, and where to go.
+/// The question: a message, and the URL to visit.
 #[derive(Debug)]
 pub(super) struct UrlQuestion {
     message: String,
@@ -85,9 +85,9 @@ impl<'a> UrlAsk<'a> {
         self
     }
 
-    /// Asks until `done` says that it is: an accept is consent to go there, not completion.
+    /// Asks until `done` returns true: an accept is consent to go there, and does not say that the visit is done.
     ///
-    /// `done` is asked in every run until it says yes once.
+    /// Every run calls `done` until it has returned true once.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -125,7 +125,7 @@ impl<'a> IntoFuture for UrlAsk<'a> {
     }
 }
 
-/// A URL for a person to visit, until it is done.
+/// A URL for a person to visit, asked until the visit is done.
 ///
 /// ```
 /// # use mrtr_flow::{Failure, Flow};
@@ -200,7 +200,7 @@ impl UrlAsk<'_> {
         &self.key
     }
 
-    /// What it is while it is not done: a refusal stands; consent without completion is asked for again.
+    /// Returns what to do while it is not done: a refusal stands; consent without completion is asked for again.
     fn unsettled(&self, found: &Evaluation, asked: Asked) -> Unsettled {
         let run: &ActiveRun = &self.flow.run;
         let Evaluation::Given(response, answered) = found else {

@@ -3,16 +3,16 @@
 use foldhash::HashMap;
 use indexmap::IndexMap;
 
-/// A map by names that the author chose, in their order. No stranger adds to it, so that a hash which is quick will do.
+/// A map by names that the author chose, in their order. No stranger adds to it, so a quick hash will do.
 pub type ByName<V> = IndexMap<String, V, foldhash::fast::RandomState>;
 
-/// What a run keeps by name, in the order in which it came. Most runs use few names, and a linear scan is faster than
+/// A run's values by name, in the order in which they came. Most runs use few names, and a linear scan is faster than
 /// hashing: to put one name in and look it up twice takes 500 instructions, and 925 with [`ByName`]; two names take 810
 /// and 1,493, five take 2,280 and 4,193 (callgrind). A first round takes 24,500 in all, a final one 43,700.
 #[derive(Debug)]
 pub(crate) struct Names<V> {
     entries: Vec<(Box<str>, V)>,
-    /// Where each of them is, once there are more than a few.
+    /// The place of each name, once there are more than a few.
     places: Option<Box<HashMap<String, usize>>>,
 }
 
@@ -35,13 +35,13 @@ impl<V> Names<V> {
         self.entries.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// What is kept under a name, which is this if nothing was.
+    /// Returns the value under a name, after putting this one there if there was none.
     pub(crate) fn get_or_insert(&mut self, name: &str, value: V) -> &mut V {
         let place = self.place(name).unwrap_or_else(|| self.push(name, value));
         &mut self.entries[place].1
     }
 
-    /// Keeps something under a name, and says whether nothing was.
+    /// Keeps something under a name, and returns true if nothing was there.
     pub(crate) fn insert_new(&mut self, name: &str, value: V) -> bool {
         let is_new = !self.contains(name);
         if is_new {
@@ -54,12 +54,12 @@ impl<V> Names<V> {
         self.entries.iter().map(|(name, _)| &**name)
     }
 
-    /// The name of what is at this place.
+    /// Returns the name at this place.
     pub(crate) fn name_at(&self, place: usize) -> Option<&str> {
         self.entries.get(place).map(|(name, _)| &**name)
     }
 
-    /// Where a name is, which it stays.
+    /// Returns the place of a name, which never changes.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         match &self.places {
             None => self.entries.iter().position(|(other, _)| **other == *name),

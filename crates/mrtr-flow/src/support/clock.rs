@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use mrtr_state::Timestamp;
 
-/// What tells the time and waits. A program has one; a test brings its own.
+/// A clock that tells the time and waits. A program has one; a test brings its own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,10 +33,10 @@ use mrtr_state::Timestamp;
 /// ```
 #[async_trait]
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Timestamp;
 
-    /// Waits.
+    /// Waits for this long.
     async fn sleep(&self, duration: Duration);
 }
 

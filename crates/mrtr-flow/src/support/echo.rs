@@ -1,18 +1,18 @@
-//! What a peer sent, as it may be said again: in an error, or in the log.
+//! Texts that a peer sent, made fit to be repeated in an error or in the log.
 
 use std::borrow::Cow;
 
-/// A name, a key, a version or a URI of the peer's: its beginning, with a mark where there was more.
+/// Returns a name, a key, a version or a URI of the peer's: its beginning, with a mark where there was more.
 pub fn name(text: &str) -> Cow<'_, str> {
     printable(cut(text, LONGEST_NAME))
 }
 
-/// A sentence in which words of the peer's may stand.
+/// Returns a sentence in which words of the peer's may stand.
 pub fn sentence(text: &str) -> Cow<'_, str> {
     printable(cut(text, LONGEST_SENTENCE))
 }
 
-/// An error for the log, in which a handler may have put what the peer sent. Its lines stay.
+/// Returns an error for the log, in which a handler may have put what the peer sent. Its lines stay.
 pub fn logged(text: &str) -> Cow<'_, str> {
     cut(text, LONGEST_LOGGED)
 }
@@ -25,12 +25,13 @@ fn cut(text: &str, longest: usize) -> Cow<'_, str> {
     format!("{start}…").into()
 }
 
-/// Control characters become spaces: as JSON each of them takes six bytes, and on a terminal it may do anything.
+/// Makes control characters spaces: as JSON each of them takes six bytes, and on a terminal it may do anything.
 fn printable(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.contains(char::is_control) { text.replace(char::is_control, " ").into() } else { text }
 }
 
-/// In bytes. An error holds a sentence and a name, and is no longer than 4 KiB if every character needs an escape.
+/// The longest texts, in bytes. An error holds a sentence and a name, and is no longer than 4 KiB if every character
+/// needs an escape.
 const LONGEST_NAME: usize = 256;
 const LONGEST_SENTENCE: usize = 1024;
 const LONGEST_LOGGED: usize = 3072;

@@ -1,5 +1,5 @@
-//! How the question of an answer was worded; and answers that came without a state, kept as the one text in which they
-//! came until a question wants one.
+//! The wording of an answer's question; and answers that came without a state, kept as the one text in which they came
+//! until a question wants one.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use mrtr_schema::MemberIndex;
 
 use super::leaf::Leaf;
 
-/// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
+/// The wording of a question: kept with its answer, so that a later run can tell whether it asks the same.
 ///
 /// ```
 /// use mrtr_flow::{Journal, Question};
@@ -27,7 +27,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// For a store.
+    /// Writes the wording for a store.
     ///
     /// ```
     /// use mrtr_flow::Asked;
@@ -44,14 +44,14 @@ impl Asked {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) gave.
+    /// Reads what [`to_bytes`](Self::to_bytes) gave.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&[a, b, c], pinned) = bytes.split_first_chunk()?;
         let pinned = if pinned.is_empty() { None } else { Some(Pinned(pinned.try_into().ok()?)) };
         Some(Self { wording: Wording(u32::from_be_bytes([0, a, b, c])), pinned })
     }
 
-    /// Where one question is asked in two places, it is pinned if one of them wants that.
+    /// Adds the wish of another place that asks the question: it is pinned if one of them wants that.
     pub(crate) fn pin(&mut self, other: Self) {
         self.pinned = self.pinned.or(other.pinned);
     }
@@ -62,7 +62,7 @@ impl Asked {
 pub(crate) struct Wording(pub(crate) u32);
 
 impl Wording {
-    /// Whether both are known, and differ.
+    /// Returns true if both are known, and differ.
     pub(crate) fn differs(self, other: Self) -> bool {
         self != other && self != Self::default() && other != Self::default()
     }
@@ -72,23 +72,23 @@ impl Wording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pinned(pub(crate) [u8; 16]);
 
-/// Answers that came without a state, by key. Most are never asked for, and a client may send as many as a body holds:
-/// none of them is copied before a question uses it.
+/// Answers that came without a state, by key. No question asks for most of them, and a client may send as many as a
+/// body holds: so none is copied before a question uses it.
 #[derive(Debug, Clone)]
 pub struct UnsealedAnswers {
     text: Bytes,
     index: MemberIndex,
-    /// Those that a question has used.
+    /// The keys of those that a question has used.
     used: HashSet<Box<str>>,
 }
 
 impl UnsealedAnswers {
-    /// Answers in this text, of which the index was made.
+    /// Makes the answers of this text and its index.
     pub fn new(text: Bytes, index: MemberIndex) -> Self {
         Self { text, index, used: HashSet::new() }
     }
 
-    /// How long their text is.
+    /// Returns the length of their text.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }
@@ -104,7 +104,7 @@ impl UnsealedAnswers {
         }
     }
 
-    /// Those that no question has used, in their order.
+    /// Returns those that no question has used, in their order.
     pub(super) fn unused(&self) -> impl Iterator<Item = (String, Leaf)> {
         let all = (self.used.len() < self.index.len()).then(|| MemberIndex::members(&self.text));
         let unused = all.into_iter().flatten().filter(|(key, _)| !self.used.contains(&**key));

@@ -41,8 +41,8 @@ pub struct Entry<'a> {
 }
 
 impl Entries {
-    /// The entry that an answer is, for a store that has one before the next run. `asked` is what
-    /// [`Question::asked`](crate::Question::asked) was.
+    /// Makes the entry of an answer, for a store that gets the answer before the next run. `asked` is the question's
+    /// [`asked`](crate::Question::asked).
     ///
     /// ```
     /// use mrtr_flow::{Asked, Entries, Journal};
@@ -59,17 +59,17 @@ impl Entries {
         entries
     }
 
-    /// All of them, in the form in which [`Journal::replay`](super::Journal::replay) takes them back.
+    /// Returns all of them, in the form that [`Journal::replay`](super::Journal::replay) reads.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The questions that were opened, in their order.
+    /// Returns the questions that were opened, in their order.
     pub fn questions(&self) -> &[Question] {
         &self.questions
     }
 
-    /// One after the other.
+    /// Returns the entries one after the other.
     pub fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -107,7 +107,7 @@ impl Entries {
         self.push_parts(name, EntryKind::Answered, detail, answer.as_str());
     }
 
-    /// A question is open; if its last answer would not do, that is said first.
+    /// Adds that a question is open; if its last answer would not do, adds that first.
     pub(crate) fn push_question(&mut self, question: &Question) {
         if let Some(reason) = &question.refused {
             self.push_parts(&question.key, EntryKind::AnswerRefused, Detail::None, reason);
@@ -123,17 +123,17 @@ impl Entries {
 }
 
 impl<'a> Entry<'a> {
-    /// What it says.
+    /// Returns the kind of the entry.
     pub fn kind(&self) -> EntryKind {
         self.kind
     }
 
-    /// The question, step or URL it is about; empty for what is about the flow.
+    /// Returns the name of its question, step or URL; empty for an entry about the flow itself.
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// It alone, in the form in which [`Journal::replay`](super::Journal::replay) takes it back.
+    /// Returns this entry alone, in the form that [`Journal::replay`](super::Journal::replay) reads.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }

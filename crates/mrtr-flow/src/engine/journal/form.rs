@@ -7,7 +7,7 @@ use mrtr_state::PayloadError;
 use super::answers::{Asked, Pinned, Wording};
 use crate::error::Visibility;
 
-/// What an entry says.
+/// The kind of an entry: the event that it records.
 ///
 /// ```
 /// use mrtr_flow::EntryKind;
@@ -25,11 +25,11 @@ pub enum EntryKind {
     QuestionOpened = 1,
     /// A question was answered.
     Answered = 2,
-    /// An answer would not do; why not is in the entry.
+    /// An answer would not do; the entry says why.
     AnswerRefused = 3,
     /// A question was asked, need not be answered, and was not.
     Skipped = 4,
-    /// A URL was seen to be visited.
+    /// The handler's check found that the person has visited a URL.
     Visited = 5,
     /// A decision came from elsewhere.
     Decided = 6,
@@ -45,17 +45,17 @@ pub enum EntryKind {
     StepTimedOut = 11,
     /// A yield point was passed: how far the flow has come.
     Progress = 12,
-    /// The flow was put down at a yield point, so many times in all.
+    /// The flow was put down at a yield point; the entry counts how often.
     Shed = 13,
-    /// An id that follows from the flow's was given to the outside.
+    /// The flow gave out an id that follows from its own.
     KeyGiven = 14,
-    /// A pinned question was asked again in other words, so many times in all.
+    /// A pinned question was asked again in other words; the entry counts how often.
     Reworded = 15,
-    /// What a handler in manual mode wants back.
+    /// A handler in manual mode wants this back.
     Carried = 16,
     /// An answer came without a state, and no question has used it yet.
     UnsealedAnswer = 17,
-    /// Consent to visit a URL was given; the visit was looked for so many times.
+    /// The person consented to visit a URL; the entry counts how often the flow looked for the visit.
     Consented = 18,
     /// A question is not asked any more: it lost a race.
     QuestionWithdrawn = 19,
@@ -88,7 +88,7 @@ impl EntryKind {
         Self::ALL.get(usize::from(byte).checked_sub(1)?).copied()
     }
 
-    /// What entries of this kind are about: an entry takes the place of an earlier one about the same.
+    /// The space of entries of this kind: an entry takes the place of an earlier one in its space, under its name.
     pub(super) fn space(self) -> Space {
         match self {
             Self::QuestionOpened | Self::Answered | Self::AnswerRefused | Self::Skipped | Self::QuestionWithdrawn => {
@@ -110,7 +110,7 @@ impl EntryKind {
     }
 }
 
-/// What an entry is about, besides its name.
+/// The subject of an entry, besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Space {
     Question,
@@ -126,16 +126,16 @@ pub(super) enum Space {
     Carried,
 }
 
-/// What an entry has besides its name. The leaf is JSON, or a text for the log.
+/// The parts of an entry besides its name. The leaf is JSON, or a text for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts<T> {
     pub(super) kind: EntryKind,
-    /// How its question was worded; whether a step's failure is for the model; how often something happened.
+    /// The wording of its question, the reader of a step's failure, or a count of what happened.
     pub(super) detail: Detail,
     pub(super) leaf: T,
 }
 
-/// What stands between the name and the leaf.
+/// The part between the name and the leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     None,
@@ -197,15 +197,15 @@ fn detail_length(detail: &Detail) -> usize {
     }
 }
 
-/// Where the parts of an entry stand in the bytes it was read from.
+/// The places of an entry's parts in the bytes that it was read from.
 pub(super) struct Read {
     pub(super) parts: Parts<(usize, usize)>,
     pub(super) name: (usize, usize),
-    /// Where the next entry begins.
+    /// The place at which the next entry begins.
     pub(super) end: usize,
 }
 
-/// Reads the entry that begins here. Nothing but lengths is looked at.
+/// Reads the entry that begins here. It looks at nothing but lengths.
 pub(super) fn read(bytes: &[u8], start: usize) -> Option<Read> {
     let mut reader = Reader { bytes, at: start };
     let length = reader.number()?;
@@ -308,7 +308,7 @@ fn number_length(number: usize) -> usize {
     bits.div_ceil(7).max(1) as usize
 }
 
-/// What a journal that cannot be read is refused with.
+/// The error for a journal that cannot be read.
 pub(super) fn unreadable() -> PayloadError {
     "the journal is cut short, or of a newer version".into()
 }

@@ -14,10 +14,10 @@ pub(crate) struct Leaf(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// So short that it needs no place of its own, as names and most outcomes are.
+    /// A text so short that it needs no place of its own, as names and most outcomes are.
     Short(Short),
     Own(Arc<str>),
-    /// A part of what other entries are parts of too.
+    /// A part of a piece that other entries are parts of too.
     Part {
         piece: Arc<[u8]>,
         start: u32,
@@ -36,18 +36,18 @@ impl HeapSize for Leaf {
     }
 }
 
-/// What a block takes that is shared: two counters stand in front of it.
+/// The bytes that a shared block takes: two counters stand in front of it.
 pub(super) const fn counted_block(bytes: usize) -> usize {
     allocated(bytes + 2 * size_of::<usize>())
 }
 
 impl Leaf {
-    /// A part of a piece, which was seen to be text.
+    /// Makes a leaf of a part of a piece. The part was seen to be text.
     pub(super) fn part(piece: &Arc<[u8]>, start: u32, end: u32) -> Self {
         Self(Repr::Part { piece: Arc::clone(piece), start, end })
     }
 
-    /// Any text: a name, or a message for the log.
+    /// Makes a leaf of any text: a name, or a message for the log.
     pub(super) fn of_text(text: &str) -> Self {
         match Short::of(text) {
             Some(short) => Self(Repr::Short(short)),
@@ -88,7 +88,7 @@ impl Leaf {
         self.as_bytes().len()
     }
 
-    /// The value, raw: it was read as JSON when it came in.
+    /// Returns the raw value: it was read as JSON when it came in.
     pub(crate) fn raw(&self) -> Result<&RawValue, NotJson> {
         Json::known(self.as_str()).ok_or(NotJson)
     }
@@ -96,9 +96,9 @@ impl Leaf {
 
 /// A text of a few bytes, which needs no place of its own: names and most outcomes of steps are as short.
 ///
-/// To make two names and two outcomes, copy both outcomes and look at them takes 570 instructions with it, 1,210 where
-/// each is an `Arc<str>`, and 920 where it is a `CompactString`, which would bring packages (callgrind). A final round
-/// takes 43,700 in all.
+/// To make two names and two outcomes, copy both outcomes and look at them takes 570 instructions with this type, 1,210
+/// with an `Arc<str>`, and 920 with a `CompactString`, which would bring packages (callgrind). A final round takes
+/// 43,700 in all.
 #[derive(Clone, Copy, Default)]
 struct Short {
     bytes: [u8; Self::LONGEST],
@@ -106,16 +106,16 @@ struct Short {
 }
 
 impl Short {
-    /// With its length and a mark, four words.
+    /// The longest text, in bytes: with its length and a mark it takes four words.
     const LONGEST: usize = 30;
 
-    /// `None` if it is longer.
+    /// Makes a short text; `None` if it is longer.
     fn of(text: &str) -> Option<Self> {
         let mut short = Self::default();
         short.push(text.as_bytes()).then_some(short)
     }
 
-    /// Adds a part, and says whether there was room for it.
+    /// Adds a part, and returns true if there was room for it.
     fn push(&mut self, more: &[u8]) -> bool {
         let start = usize::from(self.length);
         let end = start + more.len();
@@ -138,7 +138,7 @@ impl Short {
 #[derive(Default)]
 struct LeafWriter {
     short: Short,
-    /// All of it, once it is longer than a short one.
+    /// The whole JSON, once it is too long for `short`.
     long: Vec<u8>,
 }
 
@@ -171,14 +171,14 @@ impl From<&RawValue> for Leaf {
     }
 }
 
-/// What was answered or done belongs in no log.
+/// Shows no content: answers and outcomes belong in no log.
 impl fmt::Debug for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Leaf({} bytes)", self.len())
     }
 }
 
-/// What a store gave back as a leaf is none.
+/// A store gave back a leaf that is not JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("what was recorded is not JSON")]
 pub(crate) struct NotJson;

@@ -1,4 +1,4 @@
-//! Entries by what they are about: each takes the place of an earlier one about the same.
+//! Entries by their subject: each takes the place of an earlier one with the same subject.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::answers::UnsealedAnswers;
 use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::{Leaf, counted_block};
 
-/// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
-/// they are looked for: no library has that, and a few are looked through one by one.
+/// The entries of a journal, in their order. Entries that came in one piece stay in it, and are taken apart only when a
+/// run looks for them: no library does that. A search looks through a few entries one by one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
-    /// What entries that came in one piece are parts of.
+    /// The piece that holds the entries which came together.
     piece: Arc<[u8]>,
     list: Vec<Slot>,
-    /// Where each is, once there are more than a few; by a hash of what it is about.
+    /// The place of each, by a hash of its subject, once there are more than a few.
     places: Option<Box<Places>>,
     /// Roughly how many bytes the answers take that came since the last run.
     pub(super) new_answers: usize,
@@ -27,10 +27,10 @@ pub(super) struct Slots {
 
 #[derive(Debug, Clone, Default)]
 struct Places {
-    /// Not the quick one: among these names are some that clients choose.
+    /// A hasher that is safe, not quick: clients choose some of these names.
     hasher: RandomState,
     by_hash: HashMap<u64, u32>,
-    /// Whether two of them have one hash: then all are looked through.
+    /// True if two of them have one hash: then a search looks through all.
     collided: bool,
 }
 
@@ -47,7 +47,7 @@ enum Text {
     Own(Leaf),
 }
 
-/// An entry, as it is looked at.
+/// A look at an entry.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     slots: &'a Slots,
@@ -55,7 +55,8 @@ pub(super) struct View<'a> {
 }
 
 impl Slots {
-    /// Takes entries apart as far as their lengths. `None` if they are not whole, or none that this version knows.
+    /// Takes entries apart as far as their lengths. `None` if one is not whole, or of a kind that this version does not
+    /// know.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
         u32::try_from(bytes.len()).ok()?;
@@ -96,7 +97,7 @@ impl Slots {
         self.place(space, name.as_bytes()).map(|place| View { slots: self, slot: &self.list[place] })
     }
 
-    /// Puts an entry in, and says how long the leaf was that it takes the place of.
+    /// Puts an entry in, and returns the length of the leaf whose place it takes.
     pub(super) fn put(&mut self, name: &str, parts: Parts<Leaf>) -> Option<usize> {
         let Parts { kind, detail, leaf } = parts;
         let parts = Parts { kind, detail, leaf: Text::Own(leaf) };
@@ -109,7 +110,7 @@ impl Slots {
         None
     }
 
-    /// Takes an entry out, and says how long its leaf was.
+    /// Takes an entry out, and returns the length of its leaf.
     pub(super) fn remove(&mut self, space: Space, name: &str) -> Option<usize> {
         let place = self.place(space, name.as_bytes())?;
         let slot = self.list.remove(place);
@@ -117,7 +118,7 @@ impl Slots {
         Some(slot.parts.leaf.len())
     }
 
-    /// Settles the questions that are open: each becomes what this gives, or goes.
+    /// Settles the open questions: each becomes what `settle` returns, or goes.
     pub(super) fn settle_open(&mut self, mut settle: impl FnMut(Leaf, Detail) -> Option<(EntryKind, Leaf)>) {
         let (piece, mut gone) = (&self.piece, false);
         for slot in self.list.iter_mut().filter(|slot| slot.parts.kind == EntryKind::QuestionOpened) {
@@ -138,7 +139,7 @@ impl Slots {
         }
     }
 
-    /// Keeps those for which this holds.
+    /// Keeps the entries for which `stays` returns true.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(View<'_>) -> bool) {
         let kept: Vec<bool> = self.iter().map(&mut stays).collect();
         if kept.iter().all(|kept| *kept) {
@@ -184,7 +185,7 @@ impl Slots {
     }
 }
 
-/// What a journal in waiting keeps: its entries, their texts, and the table in which they are found.
+/// Counts what a journal in waiting keeps: its entries, their texts, and the table that finds them.
 impl HeapSize for Slots {
     fn heap_bytes(&self) -> usize {
         let piece = if self.piece.is_empty() { 0 } else { counted_block(self.piece.len()) };
@@ -271,19 +272,19 @@ impl<'a> View<'a> {
         self.slot.parts.leaf.leaf(&self.slots.piece)
     }
 
-    /// How long its name is.
+    /// Returns the length of its name.
     pub(super) fn name_length(self) -> usize {
         self.slot.name.len()
     }
 
-    /// How long its leaf is.
+    /// Returns the length of its leaf.
     pub(super) fn size(self) -> usize {
         self.slot.parts.leaf.len()
     }
 }
 
-/// So many are quicker looked through than hashed.
+/// Up to this many entries, a search one by one is quicker than a hash.
 const FEW: usize = 16;
 
-/// As many as most journals have.
+/// The number of entries that most journals have.
 const USUAL: usize = 6;

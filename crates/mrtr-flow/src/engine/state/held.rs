@@ -20,7 +20,7 @@ pub(crate) struct HeldCall {
 #[derive(Debug, Default)]
 pub(super) struct HeldCalls {
     waiting: BTreeMap<u64, Waker>,
-    /// How many ever waited.
+    /// Counts all the calls that ever waited.
     count: u64,
 }
 
@@ -39,7 +39,7 @@ impl HeldCalls {
 }
 
 impl ActiveRun {
-    /// Looks whether something besides a question may begin now; `None` if it is held and waits.
+    /// Decides whether something besides a question may begin now; `None` if it is held and waits.
     pub(super) fn admit_beginning(
         &self,
         state: &mut State,
@@ -55,8 +55,8 @@ impl ActiveRun {
 }
 
 impl State {
-    /// Begins a call that is polled in this branch, or has it wait: then it is woken when that may have changed. True if
-    /// it begins.
+    /// Begins a call that is polled in this branch, or lets it wait: then it is woken when it may be free to begin.
+    /// Returns true if it begins.
     pub(super) fn begin_or_hold(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
         // It stays where it was made, wherever it is polled later.
         let made_in = *call.branch.get_or_insert(branch);
@@ -71,12 +71,12 @@ impl State {
         is_free
     }
 
-    /// Has a call wait until some question holds nothing any more.
+    /// Lets a call wait until some question holds nothing any more.
     pub(super) fn hold_call(&mut self, call: &mut HeldCall, cx: &Context<'_>) {
         self.questions.held_calls.wait(call, cx.waker());
     }
 
-    /// A question holds nothing any more: the calls that may have waited for it look again.
+    /// Wakes the calls that may have waited for a question which holds nothing any more: they look again.
     pub(super) fn wake_held_calls(&mut self) {
         if !self.questions.held_calls.is_empty() {
             self.questions.turns += 1;

@@ -1,4 +1,4 @@
-//! What a run leaves to the next one: its journal, the room that this has, and whether a state must carry it.
+//! The part of a run that the next one gets: its journal, the room in it, and whether a state must carry it.
 
 use super::{Ending, State};
 use crate::engine::context::{JournalLimit, RunContext};
@@ -9,16 +9,16 @@ pub(super) struct Kept {
     pub(super) journal: Journal,
     /// Roughly how many bytes the journal takes, sealed.
     pub(super) size: usize,
-    /// How many it may take.
+    /// The bytes that it may take.
     pub(super) limit: JournalLimit,
     pub(super) unsealed: Unsealed,
-    /// Whether the next run cannot do without the journal.
+    /// True if the next run needs the journal.
     pub(super) must_carry: bool,
-    /// How far an earlier run had come.
+    /// The progress of an earlier run.
     pub(super) resumed: Option<Leaf>,
 }
 
-/// What becomes of answers that came without a state.
+/// The use of answers that came without a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsealed {
     /// A question may use them.
@@ -29,7 +29,7 @@ pub(super) enum Unsealed {
     Closed,
 }
 
-/// Roughly what an entry takes in a sealed journal.
+/// Returns roughly the bytes that an entry takes in a sealed journal.
 pub(super) fn cost(name: &str, size: usize) -> usize {
     name.len() + size + PER_ENTRY
 }
@@ -39,7 +39,7 @@ impl Kept {
         Self {
             size: journal.size(),
             limit: context.journal_limit,
-            // To which wording they were given is not known, and a strict tool wants to know.
+            // Their wording is not known, and a strict tool wants to know it.
             unsealed: if context.strict { Unsealed::Closed } else { Unsealed::MayCount },
             must_carry: false,
             resumed: journal.progress(),
@@ -49,8 +49,8 @@ impl Kept {
 }
 
 impl State {
-    /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
-    /// so that a retry is the same flow, and does nothing twice.
+    /// Returns true if the run used no answers that came without a state. If it used some, the run ends: first they go
+    /// out in a state, so that a retry is the same flow, and does nothing twice.
     pub(super) fn checkpoint_unsealed(&mut self) -> bool {
         if self.kept.unsealed != Unsealed::Used {
             return true;
@@ -61,7 +61,7 @@ impl State {
         false
     }
 
-    /// Something was begun or read after which answers that came without a state count no more: nor are they kept.
+    /// Forgets the answers that came without a state: something was begun or read after which they do not count.
     pub(super) fn close_unsealed(&mut self) {
         if self.kept.unsealed != Unsealed::Closed {
             self.kept.unsealed = Unsealed::Closed;
@@ -69,8 +69,7 @@ impl State {
         }
     }
 
-    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
-    /// much.
+    /// Checks the limit as the handler makes each entry, so that the error can name the one that was too much.
     pub(super) fn check_size(&mut self, what: &str, name: &str, size: usize, freed: usize) {
         self.kept.size = (self.kept.size + cost(name, size)).saturating_sub(freed);
         let (total, limit) = (self.kept.size, self.kept.limit.usable());
@@ -81,8 +80,8 @@ impl State {
         }
     }
 
-    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
-    /// more: nothing has to carry it.
+    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow
+    /// may take more: nothing has to carry it.
     pub(super) fn ensure_room_to_ask(&mut self) -> bool {
         let excess = self.answers_in_excess();
         let has_room = excess.is_none();
@@ -92,8 +91,8 @@ impl State {
         has_room
     }
 
-    /// Makes sure that there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
-    /// cannot be kept would be done again.
+    /// Makes sure that there is room for an effect that is not recorded yet. If not, the run ends before it: an effect
+    /// without a record would happen again.
     pub(super) fn ensure_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
         let usable = self.kept.limit.usable();
         if self.kept.size <= usable {
@@ -108,8 +107,8 @@ impl State {
         false
     }
 
-    /// The client's mistake, if answers fill the journal: they are refused when they come, and not a round later. Those
-    /// that take no more than is kept free for them are not to blame for what stood there before.
+    /// Returns the client's mistake, if answers fill the journal: the run refuses them when they come, and not a round
+    /// later. Answers that take no more than is kept free for them are not to blame for what stood there before.
     pub(super) fn answers_in_excess(&self) -> Option<Failure> {
         let (total, usable) = (self.kept.limit.total(), self.kept.limit.usable());
         let is_large = self.kept.size > total || self.kept.journal.new_answers() > self.kept.limit.for_answers();

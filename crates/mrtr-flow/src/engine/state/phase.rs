@@ -1,20 +1,21 @@
-//! How far a run has come: whether its handler goes on, and if not, why the run ends.
+//! The phase of a run: its handler goes on, or the run ends for a reason.
 
 use super::StopReason;
 use crate::error::Failure;
 
-/// The phase of a run, which only goes forward. All that changes it stands here.
+/// The phase of a run, which only goes forward. Only the code here changes it.
 pub(super) enum Phase {
     /// The handler goes on, and its calls on the flow have effect.
     Active,
-    /// The run ends for this reason as soon as the steps that are under way have ended. Calls on the flow wait for that.
+    /// The run ends for this reason as soon as the steps that are under way have ended. Calls on the flow wait until
+    /// then.
     Ending(Ending),
-    /// The flow is closed: whatever still holds it has no effect any more. Without a reason, the handler has returned, or
-    /// only answers are missing.
+    /// The flow is closed: code that still holds it has no effect any more. Without a reason, the handler has returned,
+    /// or only answers are missing.
     Closed(Option<Ending>),
 }
 
-/// Why a run ends though its handler would go on.
+/// The reason why a run ends though its handler would go on.
 pub(crate) enum Ending {
     IntoTask,
     Yielded,
@@ -49,7 +50,7 @@ impl Phase {
         self.end(Ending::Failed(failure));
     }
 
-    /// Fails the run whatever else it would have ended by: what it would have said is not to be trusted.
+    /// Fails the run, in place of any other ending, which cannot be trusted.
     pub(super) fn overrule(&mut self, failure: Failure) {
         match self {
             Self::Active => *self = Self::Ending(Ending::Failed(failure)),

@@ -13,11 +13,11 @@ use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
 use crate::error::{Failure, ToolError};
 use crate::support::by_name::{ByName, Names};
 
-/// What a question finds under its name.
+/// The result of a question's look under its name.
 pub(crate) enum Evaluation {
     /// Nothing may be read or asked any more.
     Park,
-    /// Nor will it ever be.
+    /// Nothing will ever be read or asked.
     Closed,
     /// It was never asked, or must be asked again.
     Ask,
@@ -27,24 +27,24 @@ pub(crate) enum Evaluation {
     Given(Leaf, Asked),
 }
 
-/// What is asked in a run, and what waits for the answers.
+/// The questions of a run, and the calls that wait for their answers.
 #[derive(Default)]
 pub(super) struct Questions {
     /// Open questions, in the order in which they were asked.
     pub(super) open: ByName<Box<Question>>,
-    /// How often something happened for which the handler is polled once more before the run may end: a question was
+    /// Counts the events after which the runner polls the handler once more before the run may end: a question was
     /// opened, or calls that were held may begin.
     pub(super) turns: usize,
     pub(super) branches: Branches<HeldQuestion>,
     pub(super) held_calls: HeldCalls,
-    /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
-    /// up by hand has no meaning yet.
+    /// The question that this run read under each name: one name must mean one thing. A name that the handler only
+    /// looked up by hand has no meaning yet.
     pub(super) read: Names<Option<u64>>,
 }
 
 impl ActiveRun {
-    /// Reads what is known under the name of a question. `fingerprint` tells whether it is the same one; some answers
-    /// count for what a state says was asked, and for nothing else.
+    /// Reads the record under the name of a question. `fingerprint` tells whether it is the same question. Some answers
+    /// count only for a question that a state says was asked.
     pub(crate) fn evaluate(&self, key: &str, fingerprint: u64, needs_state: bool) -> Evaluation {
         let mut state = self.state();
         match self.admit_name(&mut state, "question", key) {
@@ -71,7 +71,7 @@ impl ActiveRun {
         }
     }
 
-    /// Takes note that the answer under a name was used; one that came without a state enters the journal by that.
+    /// Notes that the answer under a name was used. An answer that came without a state enters the journal now.
     pub(crate) fn accept(&self, key: &str, response: &Leaf) {
         let mut state = self.state();
         if !state.kept.journal.is_settled(key) {
@@ -87,7 +87,7 @@ impl ActiveRun {
         self.tell(state, |entries| entries.push_answer(key, response));
     }
 
-    /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
+    /// Notes that this client cannot be asked an optional question: the flow has gone on without it for good.
     pub(crate) fn skip(&self, key: &str) {
         let mut state = self.state();
         let before = state.kept.journal.put_skipped(key);
@@ -105,8 +105,9 @@ impl ActiveRun {
         self.check_wording(&mut self.state(), key, answered, asked)
     }
 
-    /// Warns that an answer was given to another wording than is asked now. If the tool is strict, the run ends, and this
-    /// is false: a flow that is not the same in every run puts answers to questions that they do not belong to.
+    /// Warns that an answer was given to another wording than is asked now. If the tool is strict, the run ends, and
+    /// this returns false: a flow that is not the same in every run puts answers to questions that they do not belong
+    /// to.
     #[cold]
     fn check_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
         let (answered, asked) = (answered.wording, asked.wording);
@@ -132,7 +133,7 @@ impl ActiveRun {
         times
     }
 
-    /// What was decided elsewhere, once it was.
+    /// Returns the decision that came from elsewhere, once there is one.
     pub(crate) fn decision(&self, key: &str) -> Option<Leaf> {
         self.state().kept.journal.decision(key)
     }
@@ -164,8 +165,8 @@ impl ActiveRun {
         state.kept.must_carry = true;
     }
 
-    /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
-    /// of which nothing is left but its steps.
+    /// Returns an id for an interaction outside the flow. It follows from the flow's own, so that it is the same after
+    /// a run of which only the steps are left.
     pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
         self.give_key(&mut self.state());
         self.context.interaction_id(scopes, name)
@@ -175,7 +176,7 @@ impl ActiveRun {
         self.state().kept.journal.carried()
     }
 
-    /// An answer as it came, for manual mode.
+    /// Returns an answer as it came, for manual mode.
     pub(crate) fn given(&self, key: &str) -> Option<Leaf> {
         let mut state = self.state();
         state.questions.read.get_or_insert(key, None);
@@ -191,15 +192,15 @@ impl ActiveRun {
 }
 
 impl State {
-    /// An entry was put in, in place of one of another size. Whether there is room for it shows once something has to be
-    /// carried: it may be the last one.
+    /// Notes the size of an entry, which took the place of an earlier one. The check for room comes later, once a state
+    /// has to carry something: this entry may be the last one.
     fn resize(&mut self, key: &str, size: usize, before: Option<usize>) {
         let freed = before.map_or(0, |size| cost(key, size));
         self.kept.size = (self.kept.size + cost(key, size)).saturating_sub(freed);
     }
 }
 
-/// Two seconds, and twice as long each time, up to a minute.
+/// Returns the pause before a look: two seconds, and twice as long each time, up to a minute.
 pub(super) fn pause_before_look(count: u32) -> Duration {
     Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).pause(count.saturating_sub(1))
 }

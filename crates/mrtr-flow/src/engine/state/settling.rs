@@ -1,4 +1,4 @@
-//! Questions from their first poll on: what each is waiting for, and what becomes of one that is dropped or withdrawn.
+//! Questions from their first poll on: what each waits for, and what happens to one that is dropped or withdrawn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) struct HeldQuestion {
     pub(super) stage: Stage,
 }
 
-/// What an unanswered question is waiting for.
+/// The event that an unanswered question waits for.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// It was first polled after another had been passed over, and is not asked unless a race takes that one back.
@@ -26,13 +26,13 @@ pub(super) enum Stage {
     Checking(Unsettled, Arc<Watch>),
     /// Its answer.
     Open,
-    /// A visit that the user consented to, which is looked for again in a later run.
+    /// A visit that the user consented to. A later run looks for it again.
     Visiting(LookAgain),
     /// The end of the run, which fails because of it.
     Failed,
 }
 
-/// What becomes of a question that its check does not settle.
+/// A question that its check may leave unsettled, and what happens to it then.
 #[derive(Debug)]
 pub(crate) struct Unsettled {
     /// The words that it was answered in and those in which it is asked now, if they differ.
@@ -40,12 +40,12 @@ pub(crate) struct Unsettled {
     pub(crate) otherwise: Otherwise,
 }
 
-/// What a question that is not settled is, by what is known of it.
+/// The treatment of a question that is not settled, by what the journal has about it.
 #[derive(Debug)]
 pub(crate) enum Otherwise {
-    /// It is asked. Whether the state must carry what is known then.
+    /// It is asked. With `must_carry`, the state must carry the journal then.
     Ask { question: Box<Question>, must_carry: bool },
-    /// The user consented to a visit, which is looked for again.
+    /// The user consented to a visit. The flow looks for it again.
     LookAgain,
     /// The user refused, which stands.
     Refused(FlowError),
@@ -53,10 +53,10 @@ pub(crate) enum Otherwise {
     Mistake(String),
 }
 
-/// When to look again for a visit.
+/// The next look for a visit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LookAgain {
-    /// How often it was looked for.
+    /// Counts the looks so far.
     pub(super) count: u32,
     pub(super) pause: Duration,
 }
@@ -77,8 +77,8 @@ impl ActiveRun {
         hold
     }
 
-    /// Takes note that a question was polled whose check is to run, from the branch that is being polled. If another
-    /// question was passed over, it does not run.
+    /// Notes that a question with a check was polled, from the branch that is being polled. If the handler passed
+    /// another question over, the check does not run.
     pub(crate) fn begin_check(&self, key: &str, unsettled: Unsettled, watch: &Arc<Watch>) -> HoldId {
         let mut state = self.state();
         let at = self.branch_here(&state);
@@ -88,7 +88,7 @@ impl ActiveRun {
         state.questions.branches.hold(at, HeldQuestion { key: key.to_owned(), stage: waiting })
     }
 
-    /// Takes note that a question was polled again, maybe elsewhere, and says whether its check runs; `None` if it was
+    /// Notes that a question was polled again, maybe elsewhere. Returns whether its check runs; `None` if it was
     /// withdrawn.
     pub(crate) fn polled_check(&self, hold: HoldId) -> Option<bool> {
         let mut state = self.state();
@@ -97,15 +97,15 @@ impl ActiveRun {
         state.questions.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(..)))
     }
 
-    /// Takes note that a question was polled again, maybe elsewhere. False if it was withdrawn: where it is awaited all the
-    /// same, it is asked anew.
+    /// Notes that a question was polled again, maybe elsewhere. Returns false if it was withdrawn: if the handler still
+    /// awaits it, the flow asks it anew.
     pub(crate) fn polled(&self, hold: HoldId) -> bool {
         let mut state = self.state();
         let at = self.branch_here(&state);
         state.questions.branches.polled(hold, at)
     }
 
-    /// The check of a question says that it is settled: what waited for that begins.
+    /// Notes that the check of a question found it settled: the calls that waited for that begin.
     pub(crate) fn check_said_yes(&self, hold: HoldId) {
         let mut state = self.state();
         if let Some(question) = state.questions.branches.release(hold) {
@@ -114,7 +114,7 @@ impl ActiveRun {
         }
     }
 
-    /// The check of a question says that it is not settled. If the user refused it, that is what it gives.
+    /// Notes that the check of a question found it not settled. Returns the user's refusal, if there is one.
     pub(crate) fn check_said_no(&self, hold: HoldId) -> Option<FlowError> {
         let mut state = self.state();
         let HeldQuestion { stage, .. } = state.questions.branches.question_mut(hold)?;
@@ -132,7 +132,7 @@ impl ActiveRun {
         None
     }
 
-    /// The check of a question failed, and the run with it: nothing waits for what it might say.
+    /// Notes that the check of a question failed, and the run with it: nothing waits for its result.
     pub(crate) fn check_failed(&self, hold: HoldId) {
         let mut state = self.state();
         let Some(question) = state.questions.branches.question_mut(hold) else { return };
@@ -140,8 +140,8 @@ impl ActiveRun {
         state.in_flight -= usize::from(was_checked);
     }
 
-    /// An unanswered question was dropped, as `select!` does: it is asked all the same, and the handler must not get any
-    /// further. The end of the run drops it as well, and so does a race that it lost.
+    /// Notes that an unanswered question was dropped, as `select!` does: the flow still asks it, and the handler must
+    /// not get any further. The end of the run drops it as well, and so does a race that it lost.
     pub(crate) fn dropped_question(&self, hold: HoldId) {
         let mut state = self.state();
         if state.phase.is_closed() {
@@ -171,7 +171,7 @@ impl ActiveRun {
         }
     }
 
-    /// Asks no more what branches asked that lost a race, which is recorded, and lets the branches around them go on.
+    /// Withdraws the questions of a branch that lost a race, which is recorded, and lets the branches around it go on.
     pub(crate) fn withdraw(&self, branch: crate::engine::BranchId) {
         let mut state = self.state();
         for question in state.questions.branches.withdraw(branch) {
@@ -186,7 +186,7 @@ impl ActiveRun {
         state.wake_held_calls();
     }
 
-    /// Asks what was behind a question that was passed over, if a race took that one back.
+    /// Asks the questions behind one that was passed over, if a race took that one back.
     fn ask_what_was_behind(&self, state: &mut State) {
         let is_behind = |question: &HeldQuestion| matches!(question.stage, Stage::Behind(_));
         if state.questions.branches.passed_over().any(|(question, _)| !is_behind(question)) {
@@ -199,7 +199,7 @@ impl ActiveRun {
         }
     }
 
-    /// Does with a question what is to be done if no check settles it.
+    /// Treats a question that no check settles as its `otherwise` says.
     pub(super) fn settle_otherwise(&self, state: &mut State, hold: HoldId) {
         let Some(HeldQuestion { key, stage }) = state.questions.branches.question_mut(hold) else { return };
         let key = key.clone();
@@ -235,7 +235,7 @@ impl ActiveRun {
         }
     }
 
-    /// Opens a question, in place of whatever answer it had. If it is open already, it stays as it is for the client,
+    /// Opens a question, in place of any answer that it had. If it is open already, it stays as it is for the client,
     /// with the wishes of both places that ask.
     fn open(&self, state: &mut State, question: Box<Question>, must_carry: bool) {
         state.kept.must_carry |= must_carry;
@@ -255,7 +255,7 @@ impl ActiveRun {
         state.questions.open.insert(key, question);
     }
 
-    /// Consent to a visit was given, and it was looked for in vain: it is looked for again, after a pause that doubles.
+    /// Notes a look in vain for a visit that the user consented to. The flow looks again, after a pause that doubles.
     /// Nothing else begins in its branch meanwhile.
     fn look_again_for_visit(&self, state: &mut State, key: &str) -> LookAgain {
         let count = state.kept.journal.looks_for_visit(key).saturating_add(1);
@@ -267,12 +267,12 @@ impl ActiveRun {
 }
 
 impl State {
-    /// A question holds nothing any more: nor does its check hold the end of the run off.
+    /// Notes that a question holds nothing any more. Its check does not hold off the end of the run either.
     fn left(&mut self, question: &HeldQuestion) {
         self.in_flight -= usize::from(matches!(question.stage, Stage::Checking(..)));
     }
 
-    /// The visits that are looked for again.
+    /// Returns the visits that the flow looks for again.
     pub(super) fn visits(&self) -> impl Iterator<Item = LookAgain> {
         self.questions.branches.questions().filter_map(|question| match question.stage {
             Stage::Visiting(look) => Some(look),
@@ -280,7 +280,7 @@ impl State {
         })
     }
 
-    /// The questions whose checks run.
+    /// Returns the names of the questions whose checks run.
     pub(super) fn checks_under_way(&self) -> impl Iterator<Item = &str> {
         let checking = |question: &&HeldQuestion| matches!(question.stage, Stage::Checking(..));
         self.questions.branches.questions().filter(checking).map(|question| &*question.key)

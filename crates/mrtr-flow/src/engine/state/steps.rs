@@ -1,4 +1,4 @@
-//! Steps in a run, races, and whatever else must not happen twice or half.
+//! Steps in a run, races, and everything else that must not happen twice or half.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::engine::{Making, Watcher};
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
-/// What a name of a step or a race was used for in a run.
+/// The use of a step's or a race's name in a run.
 #[derive(Debug)]
 pub(super) enum StepUse {
-    /// Something of this name was come by, and nothing begun.
+    /// The run met this name, and began nothing.
     Named,
     /// A step was begun, and has not ended.
     UnderWay(Watcher),
@@ -28,7 +28,7 @@ pub(super) enum StepUse {
 
 /// The steps and races of a run.
 pub(super) struct Steps {
-    /// What each name was used for in this run.
+    /// The use of each name in this run.
     pub(super) uses: Names<StepUse>,
     /// The last step that gave an outcome: where and when it was made, and its place among the steps.
     last_outcome: Option<(Making, usize)>,
@@ -36,7 +36,7 @@ pub(super) struct Steps {
     free_watcher: Option<Watcher>,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
     pub(super) given_up: Vec<String>,
-    /// Whether a race was run: what lost was asked for and is not looked at.
+    /// True if the run had a race: the handler made the members that lost, and nothing looks at them.
     pub(super) raced: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Steps {
     }
 }
 
-/// What a step finds under its name.
+/// The result of a step's look under its name.
 pub(crate) enum StepStart {
     /// It waits for the end of the run.
     Park,
@@ -60,7 +60,7 @@ pub(crate) enum StepStart {
 }
 
 impl ActiveRun {
-    /// Begins a step, or gives what it gave before, as soon as its branch is free.
+    /// Begins a step, or returns its record, as soon as its branch is free.
     pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
         let mut call = HeldCall::default();
         let start = poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await;
@@ -93,7 +93,8 @@ impl ActiveRun {
         state.check_size("step", name, entry.size(), freed);
     }
 
-    /// Has an entry of a step kept before anything else happens. `None` if it cannot be: then the run ends.
+    /// Waits until the sink has kept an entry of a step, before anything else happens. `None` if it fails: then the run
+    /// ends.
     pub(crate) async fn record_step(&self, name: &str, entry: &StepEntry) -> Option<()> {
         if self.context.sink.is_none() {
             return Some(());
@@ -105,11 +106,12 @@ impl ActiveRun {
         poll_fn(|cx| self.state().outbox.poll_kept(number, cx.waker())).await
     }
 
-    /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
+    /// Ready when an idempotency key may be handed out. Before that, the run may have to end with its answers in a
+    /// state.
     pub(crate) fn poll_key(&self, name: &str, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         use crate::engine::place::Within;
         let mut state = self.state();
-        // A step that has begun is finished, whatever becomes of the run around it.
+        // A step that has begun is finished, even if the run around it ends.
         let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.phase.is_closed());
         let admission = match in_step {
             Some((branch, _)) => Admission::To(branch),
@@ -131,8 +133,8 @@ impl ActiveRun {
         Poll::Ready(admission)
     }
 
-    /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
-    /// when the rounds are over (TK-21).
+    /// Ends the run to go on as a task. The flow first asks the open questions of all branches: a task begins when the
+    /// rounds are over (TK-21).
     pub(crate) fn poll_become_task(&self, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         match self.admit_beginning(&mut state, call, cx, || "`into_task`".to_owned()) {
@@ -153,19 +155,19 @@ impl ActiveRun {
         }
     }
 
-    /// Takes note that an id of this flow's goes to the outside.
+    /// Notes that the flow gives an id of its own to the outside.
     pub(super) fn give_key(&self, state: &mut State) {
         if state.kept.journal.put_key_given() {
             self.tell(state, |entries| entries.push("", EntryKind::KeyGiven));
         }
     }
 
-    /// How far an earlier run had come.
+    /// Returns the progress of an earlier run.
     pub(crate) fn resumed(&self) -> Option<Leaf> {
         self.state().kept.resumed.clone()
     }
 
-    /// Keeps how far the flow has come, and says whether it goes on from here.
+    /// Keeps the progress of the flow, and decides whether it goes on from here.
     pub(crate) fn poll_progress(&self, progress: &Leaf, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, call, cx, || "a yield point".to_owned());
@@ -178,7 +180,7 @@ impl ActiveRun {
 
     fn record_progress(&self, state: &mut State, branch: BranchId, progress: Leaf) -> Admission {
         let size = progress.len();
-        // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
+        // Progress is no effect: if an answer takes too much and may be the last, that matters only if it goes out now.
         let has_large_answer = state.answers_in_excess().is_some();
         self.tell(state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
         let freed = state.kept.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
@@ -200,8 +202,8 @@ impl ActiveRun {
 }
 
 impl State {
-    /// What is recorded of a step or a race; also under the name that an older version gave it, if nothing of that name
-    /// was come by in this run.
+    /// Returns the record of a step or a race; also under the name that an older version gave it, if this run has met
+    /// nothing of that name.
     pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
         let recorded = self.kept.journal.step(name);
         if recorded.is_some() || !name.contains('/') {
@@ -213,12 +215,12 @@ impl State {
         Some(recorded)
     }
 
-    /// A step gave its outcome.
+    /// Notes that a step gave its outcome.
     fn note_outcome(&mut self, name: &str, making: Option<Making>) {
         self.steps.last_outcome = making.and_then(|making| Some((making, self.steps.uses.place(name)?)));
     }
 
-    /// What watches the next step: the run itself, if it does not watch another.
+    /// Returns a watcher for the next step: the run itself, if it does not watch another.
     fn watcher(&mut self) -> Watcher {
         self.steps.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
     }
@@ -235,13 +237,13 @@ impl State {
         }
         self.close_unsealed();
         let recorded = self.recorded_step(name);
-        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
+        // A record has its room already, even if an answer came since: only a step that begins now needs more.
         let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
         if begins && !self.ensure_room_to_begin(|| format!("step `{name}`")) {
             return StepStart::Park;
         }
         match recorded {
-            // Whatever the handler took in its place has its own entry, and takes it again.
+            // The other arm that the handler took has its own entry, and the handler takes it again.
             Some(StepEntry::Dropped) => {
                 self.steps.given_up.push(name.to_owned());
                 StepStart::Park
@@ -269,7 +271,7 @@ pub(crate) struct StepGuard<'a> {
 }
 
 impl StepGuard<'_> {
-    /// The step has ended by itself.
+    /// Notes that the step has ended by itself.
     pub(crate) fn end(mut self) {
         self.ended = true;
     }
@@ -278,7 +280,8 @@ impl StepGuard<'_> {
 impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.run.state();
-        // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
+        // If the runner drops a step at the end, or a panic does, the handler has not given it up: the step is in
+        // doubt.
         if !self.ended && !state.phase.is_closed() && !std::thread::panicking() {
             self.run.mark_dropped(&mut state, self.name);
         }
@@ -287,7 +290,7 @@ impl Drop for StepGuard<'_> {
 }
 
 impl ActiveRun {
-    /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
+    /// Counts one less thing to wait for. If the handler has let the step out of its hands, this wakes the runner.
     fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
         let step = state.steps.uses.get_or_insert(name, StepUse::Named);
         if let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Ended) {
@@ -305,8 +308,9 @@ impl ActiveRun {
 }
 
 impl ActiveRun {
-    /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
-    /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
+    /// Notes that the handler dropped a step that it had made and never begun. If another step that was made beside it
+    /// gave its outcome, both may stand in a `select!`. The next run polls its arms in another order, and may begin
+    /// this one.
     pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
         if std::thread::panicking() || self.making().is_none() {
             return;
@@ -328,14 +332,14 @@ impl ActiveRun {
         );
     }
 
-    /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
-    /// run sees one.
+    /// Notes that the handler gave a step up, as a `select!` that took another branch does. The handler saw no outcome
+    /// of the step, so no later run sees one.
     fn mark_dropped(&self, state: &mut State, name: &str) {
         state.kept.journal.put_step(name, &StepEntry::Dropped);
         self.tell(state, |entries| entries.push_step(name, &StepEntry::Dropped));
     }
 
-    /// Has the sink told of something, if there is one, before anything else is done.
+    /// Tells the sink of something, if there is a sink, before anything else is done.
     pub(super) fn tell(&self, state: &mut State, write: impl FnOnce(&mut Entries)) {
         if self.context.sink.is_some() {
             state.outbox.push(write);
@@ -343,10 +347,10 @@ impl ActiveRun {
     }
 }
 
-/// What the progress of a yield point is called where entries are named.
+/// The name of a yield point's progress where entries are named.
 const PROGRESS: &str = "progress";
 
-/// What a race finds under its name.
+/// The result of a race's look under its name.
 pub(crate) enum RaceStart {
     /// It waits for the end of the run.
     Park,
@@ -359,7 +363,7 @@ pub(crate) enum RaceStart {
 }
 
 impl ActiveRun {
-    /// Begins a race among so many members, or tells who won it.
+    /// Begins a race among this many members, or returns the winner.
     pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
         let mut state = self.state();
         match self.admit(&mut state, || format!("race `{name}`")) {
@@ -386,15 +390,15 @@ impl ActiveRun {
         RaceStart::Park
     }
 
-    /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
-    /// a spawned task is not to be recorded after the reply.
+    /// Returns true if the handler's own code is being polled, in a run that goes on: the run must not record a race
+    /// after the reply, which a handler could begin and then hand to a spawned task.
     pub(crate) fn is_at_home(&self) -> bool {
         here(self.id()).is_some() && !self.state().phase.is_closed()
     }
 
-    /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    /// Records the winner, before the handler hears of it. `None` if that fails: then the run ends.
     ///
-    /// The run knows at once what its sink is told: a race that is dropped meanwhile was won all the same.
+    /// The run knows the winner at once, before its sink does: the race is won even if the handler drops it meanwhile.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
         let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
         self.finish_step(name, &entry, None);

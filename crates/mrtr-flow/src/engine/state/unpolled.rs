@@ -1,4 +1,4 @@
-//! What a run makes of steps and checks that nothing polls while it waits for them.
+//! Steps and checks that nothing polls while the run waits for them.
 
 use super::ActiveRun;
 use super::settling::Stage;
@@ -10,7 +10,7 @@ use crate::error::Failure;
 #[derive(Debug, PartialEq)]
 pub(in crate::engine) struct Unpolled {
     what: What,
-    /// How often it had been polled before.
+    /// The number of earlier polls.
     polls: u64,
 }
 
@@ -21,8 +21,8 @@ enum What {
 }
 
 impl ActiveRun {
-    /// The steps and checks that were woken and not polled since, as far as something waits for their end: of steps,
-    /// questions that could be asked; of checks, also calls that their question holds.
+    /// Returns the steps and checks that were woken and not polled since, if something waits for their end: for steps,
+    /// questions that could be asked; for checks, also calls that their question holds.
     pub(in crate::engine) fn unpolled(&self) -> Vec<Unpolled> {
         let state = self.state();
         let mut unpolled = Vec::new();
@@ -47,8 +47,8 @@ impl ActiveRun {
         unpolled
     }
 
-    /// Waits no longer for what nothing polls. A step is in doubt, which is a mistake of the handler's; a question is
-    /// asked without its check.
+    /// Gives up a step or a check that nothing polls. A step is then in doubt, which is a mistake of the handler's; a
+    /// question is asked without its check.
     pub(in crate::engine) fn give_up_unpolled(&self, Unpolled { what, .. }: &Unpolled) {
         let mut state = self.state();
         match what {

@@ -1,4 +1,4 @@
-//! Who gets a task, when, and under which fence.
+//! Acquiring tasks: which runner gets one, when, and under which fence.
 
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(trial: &Tr
     );
 }
 
-/// Beside a run that is only late, another would repeat what it does.
+/// A second run beside one that is only late would repeat what that one does.
 pub(super) async fn what_runs_in_the_instance_is_left_out(trial: &Trial) {
     let (late, soon) = (trial.running().await, Duration::from_secs(2));
     let other = trial.running().await;
@@ -219,7 +219,7 @@ pub(super) async fn owners_come_in_turns(trial: &Trial) {
     assert_eq!(trial.ask_in_turns(99, Turns::default()).await.tasks.len(), 5, "and the rest is given in any case");
 }
 
-/// As is said by what runs: what they have beyond that waits, and is no work to come.
+/// The turns name what each owner runs. Its other tasks wait, and do not count as work to come.
 pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     for _ in 0..20 {
         trial.create(new_task(&ann())).await;

@@ -1,4 +1,4 @@
-//! What waits for a moment when the clock is set back: no longer than it was ever to wait.
+//! Waits under a clock that is set back: none becomes longer than it was ever to be.
 
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ pub(super) async fn a_lost_run_delays_the_next_no_longer(trial: &Trial) {
     }
 }
 
-/// Nobody can tell them apart at once, so neither is taken before a live one has had the time to say so.
+/// The store cannot tell the two leases apart at once, so it gives out neither task before a live run has had the time
+/// to renew its own.
 pub(super) async fn a_lease_of_a_dead_run_ends_and_that_of_a_live_one_does_not(trial: &Trial) {
     trial.clock.set(NOON + TTL);
     let (dead, live) = (trial.running().await, trial.running().await);

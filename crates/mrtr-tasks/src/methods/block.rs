@@ -36,7 +36,7 @@ impl Inner {
         owner: &Owner,
         capabilities: &ClientCapabilities,
     ) -> Result<Json, ProtocolError> {
-        // First the ear, then the eye: a change between the two is heard.
+        // It registers before it reads, so that it hears of a change between the two.
         let mut changes = self.hub.watch(id);
         let mut phase = self.phase.subscribe();
         loop {

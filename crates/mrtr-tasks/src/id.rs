@@ -52,7 +52,7 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// An error: a text is not the id of any task.
+/// An error that says that a text is no task's id.
 ///
 /// ```
 /// use mrtr_tasks::TaskId;

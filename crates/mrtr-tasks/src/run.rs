@@ -77,7 +77,7 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Work
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
-    // Dropped last, since it has the runner look for work, for which there must be a worker by then.
+    // Dropped last: it makes the runner look for work, for which there must be a worker by then.
     let _running = inner.running(run, &signal);
     let _worker = worker;
     // From before the handler is first polled, which may block this thread, until what came of it is kept.
@@ -111,7 +111,7 @@ async fn run_acquired(
     let progress = Progress::default();
     let sink = Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone());
     let sink = Arc::new(sink.on_trial(acquitted.clone()));
-    // The task's own time is its supervisor's to know: a question may extend it.
+    // The supervisor of the run watches the task's own time: a question may extend it.
     let lasts = inner.options.run_deadline;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
@@ -129,7 +129,7 @@ async fn run_acquired(
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
 }
 
-/// Has a journal kept in fewer bytes whose entries take the place of others, as those of yield points do.
+/// Compacts a journal in which entries take the place of others, as those of yield points do.
 async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal) {
     let kept: usize = task.entries.iter().map(Vec::len).sum();
     if kept < COMPACTED_FROM && task.entries.len() < ENTRIES_OF_A_RUN {
@@ -147,7 +147,7 @@ async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal
     }
 }
 
-/// For how long from now a task lasts that was just acquired for this long.
+/// The time that is left to a task that was just acquired for this long.
 fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
     let (expires, leased_until) = (record.expires()?, record.leased_until?);
     Some((expires.since(leased_until) + lease).saturating_sub(leased_until.since(expires)))
@@ -181,12 +181,13 @@ impl OpenedTask {
 
 /// A journal that is shorter than this is left as it is.
 const COMPACTED_FROM: usize = 64 * 1024;
-/// After so many entries a run makes way for another, which begins with a journal that was compacted.
+/// After this many entries a run makes way for another, which begins with a compacted journal.
 const ENTRIES_OF_A_RUN: usize = 1000;
-/// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.
+/// The pause of a task whose journal has a newer form, or is sealed with a key that this instance lacks: another
+/// instance may be able to read it.
 const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);
 
-/// Sweeps now and then, for as long as it is polled: beside the claims, which do not wait for it.
+/// Sweeps now and then, for as long as it is polled. It runs beside the claims, which do not wait for it.
 async fn keep_sweeping(inner: &Inner) {
     loop {
         sweep(inner).await;
@@ -194,7 +195,8 @@ async fn keep_sweeping(inner: &Inner) {
     }
 }
 
-/// Sweeps until it is done, in batches. After each, the store is others' for as long as the batch took.
+/// Sweeps in batches until nothing is left. After each batch it leaves the store to others for as long as the batch
+/// took.
 async fn sweep(inner: &Inner) {
     loop {
         let begin = Instant::now();

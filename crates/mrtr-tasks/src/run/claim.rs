@@ -1,4 +1,4 @@
-//! What an instance claims: tasks that are due, or one on trial when it has no other run.
+//! Claims of an instance: tasks that are due, or one on trial when it has no other run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Turn, Turns,
 use crate::tasks::Inner;
 use crate::{Account, count};
 
-/// The places of an instance's runs, and what it is about to claim for them.
+/// The workers of an instance, and the claims of tasks for them.
 pub(super) struct Claims<'a> {
     inner: &'a Arc<Inner>,
     workers: Workers,
-    /// Where turns over accounts go on.
+    /// The place where turns over accounts go on.
     turn: Option<Turn>,
     /// The one place of a run on trial.
     trial: Arc<Semaphore>,
-    /// Whether it claims nothing until it has no run, for one on trial that has waited too long.
+    /// True if it claims nothing until it has no run, to make room for a task on trial that has waited too long.
     makes_room: bool,
     has_failed: bool,
 }
@@ -32,7 +32,8 @@ impl<'a> Claims<'a> {
         Self { inner, workers, turn: None, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
     }
 
-    /// Claims what there is, as far as there is room, and starts its runs. Says when to look again at the latest.
+    /// Claims as many tasks as it has room for, and starts their runs. Returns the time after which to look again at
+    /// the latest.
     pub(super) async fn look(&mut self, tools: Vec<String>) -> Duration {
         let usual = self.inner.options.look_interval;
         let free = self.workers.free();
@@ -61,8 +62,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Notes it when the store answers again. Nothing is claimed at once then: runs whose leases ended meanwhile were not
-    /// lost, and their instances are about to say so.
+    /// Checks whether the store answers again. The instance claims nothing at once then: runs whose leases ended
+    /// meanwhile were not lost, and their instances are about to say so.
     async fn try_store_again(&mut self) {
         self.has_failed = self.inner.store.cursor().await.is_err();
     }
@@ -83,7 +84,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Claims one on trial, which is alone unless a handler of a plain call runs here.
+    /// Claims a task on trial, whose run is alone unless a handler of a plain call runs here.
     async fn claim_trial(&mut self, tools: Vec<String>) -> Result<Option<Duration>, StoreError> {
         self.makes_room = false;
         let hold = self.inner.attached().and_then(|attached| attached.host.hold_calls());

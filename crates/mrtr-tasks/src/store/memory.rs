@@ -24,7 +24,7 @@ use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 use row::Row;
 use tasks::Tasks;
 
-/// Tasks in memory. They end with the process: a server that should keep them takes a store on a disk.
+/// A store of tasks in memory. They end with the process: a server that should keep them takes a store on a disk.
 ///
 /// ```
 /// use mrtr_tasks::store::MemoryTaskStore;
@@ -35,12 +35,12 @@ use tasks::Tasks;
 pub struct MemoryTaskStore {
     clock: Arc<dyn Clock>,
     tasks: Arc<Mutex<Tasks>>,
-    /// How many changes there were.
+    /// The number of changes so far.
     changes: watch::Sender<u64>,
 }
 
 impl MemoryTaskStore {
-    /// Goes by this clock.
+    /// Makes an empty store that goes by this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, tasks: Arc::default(), changes: watch::Sender::new(0) }
     }

@@ -1,4 +1,4 @@
-//! By what tasks in memory are looked for: what waits is in the way of nothing else.
+//! The indexes of tasks in memory: those that wait are in the way of no others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -29,7 +29,7 @@ pub(super) struct Indexes {
     accounts: HashMap<Account, AccountTasks>,
     /// Accounts in the order of their turns.
     by_turn: BTreeMap<u64, Account>,
-    /// What all tasks keep.
+    /// The number of bytes that all tasks keep.
     bytes: u64,
 }
 
@@ -60,23 +60,23 @@ impl ByTool {
 #[derive(Default)]
 struct AccountTasks {
     turn: u64,
-    /// How many there are.
+    /// The number of tasks.
     number: usize,
-    /// How many have not ended.
+    /// The number of tasks that have not ended.
     open: usize,
     /// Those that have not ended, by the end of their time.
     expiry: BTreeSet<(Timestamp, u64)>,
-    /// What they keep.
+    /// The number of bytes that they keep.
     bytes: u64,
 }
 
 impl Indexes {
-    /// How many tasks of an account have not ended.
+    /// The number of tasks of an account that have not ended.
     pub(super) fn open(&self, account: &Account) -> usize {
         self.accounts.get(account).map_or(0, |tasks| tasks.open)
     }
 
-    /// What the tasks of an account keep, and what all do.
+    /// The bytes that the tasks of an account keep, and those that all tasks keep.
     pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
         (self.accounts.get(account).map_or(0, |tasks| tasks.bytes), self.bytes)
     }
@@ -122,7 +122,7 @@ impl Indexes {
         self.trial.of(tool)
     }
 
-    /// Whether an instance makes room for a task on trial.
+    /// Returns true if an instance makes room for a task on trial.
     pub(super) fn is_one_reserved(&self, now: Timestamp) -> bool {
         self.reserved.last().is_some_and(|(until, _)| *until > now)
     }

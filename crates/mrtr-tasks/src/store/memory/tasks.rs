@@ -14,7 +14,7 @@ use crate::{Account, Owner, TaskId, TaskRecord};
 
 /// The task that a runner has to look at first.
 pub(super) enum First {
-    /// When, and where it is.
+    /// The moment at which a runner has to look, and the place of the task.
     At(Timestamp, u64),
     /// So many have expired before it that it was not reached.
     BehindExpired,
@@ -23,13 +23,13 @@ pub(super) enum First {
 
 #[derive(Default)]
 pub(super) struct Tasks {
-    /// In the order of their creation.
+    /// The tasks in the order of their creation.
     by_place: BTreeMap<u64, Row>,
     places: HashMap<TaskId, u64>,
     flows: HashMap<FlowKey, u64>,
     indexes: Indexes,
     pub(super) clock: ClockWatch,
-    /// What changed, the newest last.
+    /// The tasks that changed, the newest change last.
     changed: VecDeque<TaskId>,
     /// The number of the last change.
     last_change: u64,
@@ -52,12 +52,12 @@ impl Tasks {
         self.flows.get(flow).and_then(|place| self.by_place.get(place)).map(|row| &row.record)
     }
 
-    /// How many tasks of an account have not ended.
+    /// The number of tasks of an account that have not ended.
     pub(super) fn open(&self, account: &Account) -> usize {
         self.indexes.open(account)
     }
 
-    /// How many of those are open: their time is not over.
+    /// The number of those that are open: their time is not over.
     pub(super) fn open_at(&self, account: &Account, now: Timestamp) -> usize {
         self.indexes.open(account) - self.indexes.expired_of(account, usize::MAX, now).len()
     }
@@ -112,13 +112,13 @@ impl Tasks {
         }
     }
 
-    /// What the tasks of an account keep, and what all do.
+    /// The bytes that the tasks of an account keep, and those that all tasks keep.
     pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
         self.indexes.bytes(account)
     }
 
-    /// When a runner has to look at the first task of these tools, unless its time is over or the runner has it. Soon, if
-    /// too many have expired before it.
+    /// Returns the moment at which a runner has to look at the first task of these tools, unless its time is over or
+    /// the runner has it. The moment is soon if too many have expired before it.
     pub(super) fn first_attention(
         &self,
         tools: &BTreeSet<&str>,
@@ -244,7 +244,7 @@ impl Tasks {
     }
 }
 
-/// How many changes are known, so that a caller that fell behind is told which they were.
+/// The number of changes that are known, so that a caller that fell behind is told which they were.
 const MOST_CHANGES: usize = 8192;
-/// How many tasks are named at once: a caller that has more to look at looks at all it has.
+/// The number of tasks that are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;

@@ -1,4 +1,4 @@
-//! How a task ends, in both families, and what stays of it.
+//! The end of a task, in both families, and what stays of it.
 
 use std::time::Duration;
 

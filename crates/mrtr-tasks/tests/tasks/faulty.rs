@@ -13,7 +13,7 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Notify;
 
-/// What goes wrong.
+/// A fault of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It says that it failed, and did nothing.
@@ -32,7 +32,7 @@ pub(crate) struct Faulty {
     inner: Arc<dyn TaskStore>,
     faults: Mutex<HashMap<&'static str, (Fault, usize)>>,
     called: Mutex<HashMap<&'static str, usize>>,
-    /// What the last runner that wanted work said it runs.
+    /// The tasks that the last runner which wanted work said it runs.
     running: Mutex<Vec<TaskId>>,
     healed: Notify,
 }
@@ -43,7 +43,7 @@ impl Faulty {
         Arc::new(Self { inner, faults, called, running, healed: Notify::new() })
     }
 
-    /// Has a verb go wrong, so many times from now.
+    /// Makes a verb go wrong, so many times from now.
     pub(crate) fn fault(&self, verb: &'static str, fault: Fault, times: usize) {
         self.faults.lock().unwrap().insert(verb, (fault, times));
     }

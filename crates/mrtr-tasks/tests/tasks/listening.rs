@@ -21,7 +21,7 @@ async fn next(listening: &mut Listening) -> Value {
     within(PATIENCE, listening.next()).await.expect("it goes on")
 }
 
-/// What `tasks/get` says, as a notification has it.
+/// The task that `tasks/get` returns, as a notification has it.
 async fn got(task: &Started) -> Value {
     let mut got = task.get().await;
     got.as_object_mut().unwrap().retain(|name, _| name != "resultType" && name != "_meta");

@@ -103,7 +103,7 @@ async fn play(script: &Script) {
     }
 }
 
-/// What the server has chosen.
+/// The id and the time that the server has chosen.
 #[derive(Default)]
 struct Known {
     task: Option<String>,

@@ -11,11 +11,11 @@
 //! | `create` | a task whose handle a client has is lost, or a call runs twice |
 //! | `acquire` | a task runs twice at once |
 //! | `renew` | a run that was replaced goes on beside the one that replaced it |
-//! | `accompany` | a task is set aside that did nothing |
+//! | `accompany` | a task that did nothing wrong is set aside |
 //! | `record`, `park` | an effect is repeated, or a question is shown whose answer goes nowhere |
-//! | `finish` | a result is lost, or a client gets one of a task that it was told is cancelled |
-//! | `answer` | what a person answered is lost |
-//! | `cancel` | work goes on that a client was told has stopped |
+//! | `finish` | a result is lost, or a client gets the result of a task that it was told is cancelled |
+//! | `answer` | an answer that a person gave is lost |
+//! | `cancel` | work goes on though a client was told that it has stopped |
 //! | `get`, `list` | a stranger sees a task |
 //! | `changed` that leaves a task out | a client waits for ever, and a cancelled run goes on until its lease ends |
 

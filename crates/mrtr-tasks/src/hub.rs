@@ -168,7 +168,7 @@ impl Hub {
                 }
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be heard");
-                    // Which changes it missed meanwhile is not known.
+                    // The changes that it missed meanwhile are not known.
                     self.tell(&Changed::Many);
                     tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
                 }

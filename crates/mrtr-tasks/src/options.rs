@@ -153,9 +153,9 @@ impl TaskOptions {
         self
     }
 
-    /// Ends a run that takes longer than this, with an error that names the deadline and what the run waited for. A tool
-    /// that takes longer says so itself ([`Tool::run_deadline`](mrtr_server::Tool::run_deadline)). Time in which the
-    /// task waits for a client does not count.
+    /// Ends a run that takes longer than this, with an error that names the deadline and what the run waited for. A
+    /// tool that takes longer says so itself ([`Tool::run_deadline`](mrtr_server::Tool::run_deadline)). Time in which
+    /// the task waits for a client does not count.
     #[must_use]
     pub fn run_deadline(mut self, limit: Duration) -> Self {
         self.run_deadline = limit;

@@ -49,7 +49,7 @@ pub struct TaskRecord {
     pub flow: FlowId,
     /// The tool that was called.
     pub tool: String,
-    /// The revision that it was created in, and belongs to.
+    /// The revision in which it was created, and to which it belongs.
     pub revision: Revision,
     /// The time of its creation.
     pub created: Timestamp,
@@ -61,7 +61,7 @@ pub struct TaskRecord {
     pub poll_interval: Duration,
     /// The time for which it is kept after its end, if that is later than the end of its ttl.
     pub retention: Duration,
-    /// The number of the run that it is in, or was in last. A write under another number is refused.
+    /// The number of the run that it is in, or was in last. A store refuses a write under another number.
     pub fence: u64,
     /// The moment until which a run has it, unless the run renews its lease.
     pub leased_until: Option<Timestamp>,
@@ -99,12 +99,12 @@ pub struct TaskRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a store keeps which of them it is")]
 pub enum End {
-    /// There is a result.
+    /// The task has a result.
     Completed {
         /// True if the result says that the tool failed.
         is_error: bool,
     },
-    /// There is a JSON-RPC error.
+    /// The task has a JSON-RPC error.
     Failed,
     /// Its time was over.
     Expired,

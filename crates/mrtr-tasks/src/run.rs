@@ -1,4 +1,4 @@
-//! The runner: takes tasks whose runs are due, runs them under a lease, and keeps what comes of them.
+//! The runner: it takes tasks whose runs are due, runs them under a lease, and keeps their outcomes.
 
 mod claim;
 mod conclude;
@@ -66,7 +66,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
     }
 }
 
-/// Runs one task, which this instance has just acquired.
+/// Runs one task that this instance has just acquired.
 async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Worker, trial: Option<OnTrial>) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
@@ -80,7 +80,8 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Work
     // Dropped last: it makes the runner look for work, for which there must be a worker by then.
     let _running = inner.running(run, &signal);
     let _worker = worker;
-    // From before the handler is first polled, which may block this thread, until what came of it is kept.
+    // The lease is held from before the handler is first polled, since a poll may block this thread, until the outcome
+    // is kept.
     let lease = lease::hold(&inner, run, &signal, asked);
     let acquitted = trial.map(|trial| trial.begin(signal.clone()));
     run_acquired(&inner, run, task, signal, lease, acquitted).instrument(span).await;
@@ -122,7 +123,7 @@ async fn run_acquired(
         ran = running => Some(ran),
         () = lease::supervise(inner, run, &signal, &progress, &mut lease, expires) => None,
     };
-    // Nothing of the handler runs any more, whatever the store does with what came of it.
+    // The handler does not run any more, whatever the store does with the outcome.
     if let Some(acquitted) = acquitted {
         acquitted.tell();
     }
@@ -141,7 +142,7 @@ async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal
     }
     let Some(attached) = inner.attached() else { return };
     let sealed = attached.vault.seal(Kind::Entries, run.id, &entries);
-    // If it fails, the journal is as long as it was; whether this run still has the task, its next entry tells.
+    // If this fails, the journal stays as long as it was. The next entry tells whether this run still has the task.
     if let Err(error) = inner.store.compact(run, task.entries.len(), sealed).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "the journal of a task was not compacted");
     }

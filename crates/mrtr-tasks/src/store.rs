@@ -43,7 +43,7 @@ pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, PAUSE_BEFORE_UNSEEN, Turn
 /// ```
 #[async_trait]
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
-    /// Returns the time, by which all verbs go.
+    /// Returns the store's time, by which all verbs go.
     async fn now(&self) -> Result<Timestamp, StoreError>;
 
     /// Returns the number of bytes that all tasks may keep, unless [the operator](crate::TaskOptions::kept_bytes) says
@@ -94,7 +94,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A false yes repeats an effect, or shows a question whose answer is lost.
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError>;
 
-    /// Replaces the first so many entries with these, which say all that those said. If the task has no entries any
+    /// Replaces the first so many entries with these, which say as much as those did. If the task has no entries any
     /// more, nothing changes. Entries that came since the task was acquired stay behind them.
     ///
     /// A false yes costs room. If a store replaces other entries than the first ones, an answer is lost.
@@ -118,13 +118,13 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError>;
 
     /// Asks a question again under a fresh key, since an answer to it under this key was refused. Returns whether this
-    /// key was still open. A fresh key that the task has used before is refused with [`StoreError::KeyUsed`].
+    /// key was still open. It refuses a fresh key that the task has used before with [`StoreError::KeyUsed`].
     async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError>;
 
     /// Makes the task run, since something outside has happened that its flow may wait for.
     async fn wake(&self, id: TaskId) -> Result<(), StoreError>;
 
-    /// Ends the task unless it has ended, and erases its entries and questions. The operator comes without an owner.
+    /// Ends the task unless it has ended, and erases its entries and questions. For the operator, `owner` is `None`.
     ///
     /// A false yes lets a task go on though a client was told that it is cancelled.
     async fn cancel(&self, id: TaskId, owner: Option<&Owner>) -> Result<(), StoreError>;
@@ -132,13 +132,14 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Makes the task run, however many of its runs were lost, and also if it is set aside.
     async fn retry(&self, id: TaskId) -> Result<(), StoreError>;
 
-    /// Returns a task with its open questions and its result. The operator comes without an owner.
+    /// Returns a task with its open questions and its result. For the operator, `owner` is `None`.
     async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError>;
 
-    /// Returns the records of those of these tasks that exist, in no order. They are not read on a thread of a runtime.
+    /// Returns the records of those of these tasks that exist, in no order. The store does not read them on a thread of
+    /// a runtime.
     async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError>;
 
-    /// Lists tasks in the order of their creation, after a place in that order. The operator comes without an owner.
+    /// Lists tasks in the order of their creation, after a place in that order. For the operator, `owner` is `None`.
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError>;
 
     /// Ends tasks whose time is over and removes those that are not kept any longer, at most so many of each.
@@ -147,8 +148,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Returns the present place in the order of changes: [`changed`](Self::changed) tells what comes after.
     async fn cursor(&self) -> Result<Cursor, StoreError>;
 
-    /// Waits until any instance has changed tasks after this place, and returns them. The answer is a hint: it may name
-    /// a task twice, or one that has not changed, but it leaves none out.
+    /// Waits until any instance has changed tasks after this place, and returns those tasks. The answer is a hint: it
+    /// may name a task twice, or one that has not changed, but it leaves none out.
     async fn changed(&self, since: Cursor) -> Result<Changes, StoreError>;
 }
 
@@ -522,7 +523,7 @@ pub struct Swept {
 #[expect(clippy::exhaustive_structs, reason = "a number")]
 pub struct Cursor(pub u64);
 
-/// Changes of tasks, up to a place in their order.
+/// The tasks that have changed, up to a place in the order of changes.
 ///
 /// ```
 /// use mrtr_tasks::store::{Changed, Changes, Cursor};
@@ -551,7 +552,7 @@ pub struct Changes {
 pub enum Changed {
     /// These tasks.
     These(Vec<TaskId>),
-    /// So many, or so long ago, that any may have changed.
+    /// More tasks than the store names, or changes too long ago: any task may have changed.
     Many,
 }
 

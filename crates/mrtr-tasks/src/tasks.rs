@@ -71,9 +71,9 @@ pub(crate) struct Attached {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// It takes nothing on, and requests that wait for a result get an error. Its runs go on.
+    /// The instance takes nothing on, and requests that wait for a result get an error. Its runs go on.
     Stopping,
-    /// It gives up its runs, too.
+    /// The instance gives up its runs, too.
     ShuttingDown,
 }
 

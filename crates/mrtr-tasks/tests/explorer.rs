@@ -1,4 +1,5 @@
-//! Every race of leases, answers, cancel and finish: all states of a small world are visited, over the real transitions.
+//! Every race of leases, answers, cancel and finish: the explorer visits all states of a small world, over the real
+//! transitions.
 
 #[path = "explorer/canonical.rs"]
 mod canonical;

@@ -1,4 +1,4 @@
-//! One store on trial, with its clock: verbs with expected answers, and what the promises have in common.
+//! A trial of a store, with its clock: verbs with expected answers, and the helpers that the promises have in common.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,13 +70,13 @@ impl Trial {
         self.store.acquire(&wanted).await.expect("a store that works gives work")
     }
 
-    /// Has the run that has this task be lost, and the pause after it be over.
+    /// Loses the run that has this task, and lets the pause after it pass.
     pub(super) async fn lose(&self) {
         self.clock.pass(LEASE);
         self.lose_no_time().await;
     }
 
-    /// Has the run whose lease is over be noticed as lost, and the pause after it be over.
+    /// Makes the store notice that the run whose lease is over was lost, and lets the pause after it pass.
     pub(super) async fn lose_no_time(&self) {
         let acquired = self.acquire(usize::MAX).await;
         assert_eq!(acquired.tasks, [], "a lost run delays the next");

@@ -1,4 +1,5 @@
-//! `tasks/result` of the older revisions: blocks while the task works, and holds neither a worker nor a request's permit.
+//! `tasks/result` of the older revisions: it blocks while the task works, and holds neither a worker nor a request's
+//! permit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -48,7 +49,7 @@ impl Inner {
             let expires = task.record.expires().map(|end| end.since(task.now));
             tokio::select! {
                 _ = changes.changed() => {}
-                // Nothing else tells that its time is over.
+                // No change tells that its time is over.
                 () = async { tokio::time::sleep(expires.unwrap_or_default()).await }, if expires.is_some() => {}
                 _ = phase.wait_for(|phase| *phase != Phase::Running) => {
                     return Err(internal_error("The server is shutting down; ask again"));
@@ -62,7 +63,7 @@ impl Inner {
     }
 }
 
-/// A request that waits, counted against its caller for as long as it does.
+/// A request that waits, counted against its caller for as long as it waits.
 struct Blocked(Arc<Inner>, Owner);
 
 impl Blocked {

@@ -75,7 +75,7 @@ struct Subscription {
 /// The last notification of a task that a client got.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
-    /// None: the task works since this moment, and the client knows that it works from its creation.
+    /// There was none: the task works since this moment, and the client knows from its creation that it works.
     Works(Timestamp),
     /// A notification whose text has this hash.
     Text(u64),

@@ -269,7 +269,7 @@ impl TaskRecord {
         if self.leased_until.is_some() {
             self.lapse(now)?;
             if self.due.is_none_or(|due| due > now) {
-                // It is put off or set aside: that is to be kept, though the runner does not have it.
+                // The task is put off or set aside. That is to be kept, though the runner does not have the task.
                 return Ok(());
             }
         }
@@ -326,8 +326,8 @@ impl TaskRecord {
         Ok(())
     }
 
-    /// Forgets its lost runs. A task that was on trial stays so: if it ends its process again, it ends no other task's
-    /// run.
+    /// Forgets its lost runs. A task that was on trial stays so: if it ends its process again, no other task loses a
+    /// run with it.
     fn retry(&mut self, now: Timestamp) {
         self.lost_runs = if self.is_on_trial() { TRIAL_FROM } else { 0 };
         (self.counted_losses, self.set_aside) = (0, None);

@@ -78,7 +78,7 @@ impl<'a> Claims<'a> {
         }
         match trials {
             Trials::Idle if trial_waits => self.claim_trial(tools).await,
-            // What is due now is not for it: the end of a run has it look again.
+            // This instance takes nothing that is due now: the end of a run makes it look again.
             _ if self.makes_room => Ok(None),
             _ => Ok(next),
         }
@@ -90,7 +90,7 @@ impl<'a> Claims<'a> {
         let hold = self.inner.attached().and_then(|attached| attached.host.hold_calls());
         let (trials, asked) = (Trials::Takes { alone: hold.is_some() }, Instant::now());
         let Acquired { mut tasks, .. } = self.acquire(tools, 1, trials).await?;
-        // Another instance may have been quicker: there may be something else.
+        // Another instance may have been quicker, and there may be something else to do.
         let Some(task) = tasks.pop() else { return Ok(Some(PAUSE_AFTER_NOTHING)) };
         let place = Arc::clone(&self.trial).try_acquire_owned().ok();
         let trial = place.map(|place| OnTrial::new(self.inner, claimed(&task), place, hold));
@@ -174,6 +174,7 @@ fn claimed(task: &AcquiredTask) -> Run {
     Run { id: task.record.id, fence: task.record.fence }
 }
 
-/// Longer than an instance needs to hand over what it could not while the store failed.
+/// The pause after an outage: longer than an instance needs to hand over the tasks that it could not hand over
+/// meanwhile.
 const PAUSE_AFTER_OUTAGE: Duration = Duration::from_secs(2);
 const PAUSE_AFTER_NOTHING: Duration = Duration::from_millis(50);

@@ -17,7 +17,7 @@ use crate::store::{Recorded, Run, StoreError};
 use crate::tasks::Inner;
 use crate::vault::Kind;
 
-/// Keeps what came of a run.
+/// Keeps the outcome of a run.
 pub(super) async fn conclude(
     inner: &Arc<Inner>,
     run: Run,
@@ -30,7 +30,7 @@ pub(super) async fn conclude(
         (Some(Broken::Ends(error)), _) => finish(inner, run, ResultBody::Error(error.object().clone())).await,
         (Some(Broken::Lost), _) => "lost",
         (Some(Broken::Store), _) => hand_over(inner, run, PAUSE_AFTER_FAILURE).await,
-        // It was dropped, since it would not end by itself.
+        // The run was dropped, since it would not end by itself.
         (None, None) => stopped(inner, run, signal.raised()).await,
         (None, Some(Ok(report))) => ended(inner, run, call, sink, signal, report).await,
         (None, Some(Err(failure))) => {

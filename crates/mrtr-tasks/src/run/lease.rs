@@ -52,8 +52,8 @@ impl Lease {
     }
 }
 
-/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is over
-/// after this long, if it has an end. Returns when the run is to be dropped.
+/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is
+/// over after this long, if it has an end. Returns when the run is to be dropped.
 pub(super) async fn supervise(
     inner: &Arc<Inner>,
     run: Run,
@@ -66,7 +66,7 @@ pub(super) async fn supervise(
     let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     let mut phase = inner.phase.subscribe();
-    // Whether it was stopped for another run to go on: begun steps then have all the time that they need.
+    // True if it was stopped for another run to go on: steps that have begun then have all the time that they need.
     let mut makes_way = false;
     loop {
         let confirmed = held.confirmed();
@@ -74,7 +74,7 @@ pub(super) async fn supervise(
         let is_due = async {
             tokio::select! {
                 () = tokio::time::sleep_until(next) => {}
-                // What the flow says of its progress goes along, about as often as clients look.
+                // The flow's progress message goes along, about as often as clients look.
                 () = progress.noted(confirmed + inner.options.poll_interval) => {}
             }
         };
@@ -102,7 +102,7 @@ pub(super) async fn supervise(
                     Err(reason) => signal.raise(reason),
                 }
             }
-            // Nothing else tells that its time is over.
+            // No change tells that the task's time is over.
             () = tokio::time::sleep_until(expires.unwrap_or(began)), if expires.is_some() => {
                 expires = look(inner, run, signal).await.or_else(|| Some(Instant::now() + lease / 3));
             }

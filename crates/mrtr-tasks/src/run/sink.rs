@@ -162,14 +162,14 @@ impl Sink {
         prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, &kept.concat()));
         prepared.recorded.progressed = is_news;
         prepared.recorded.message = self.message();
-        // What was waited for has come, and is not to be told any longer.
+        // The visit that the flow waited for has come, so clients are not to see that message any longer.
         if prepared.recorded.message.is_none() && entries.iter().any(|entry| entry.kind() == EntryKind::Visited) {
             prepared.recorded.message = self.sealed("");
         }
         Ok(Some(prepared))
     }
 
-    /// Gives questions their keys.
+    /// Gives each question that needs one a key, and adds what the store is to keep of it.
     fn open(&self, questions: &[Question], prepared: &mut StoredEntries) -> Result<(), Broken> {
         let requests = questions.iter().map(|question| &question.request);
         check_capabilities(requests, &self.capabilities, self.revision).map_err(Broken::Ends)?;

@@ -186,7 +186,7 @@ impl TaskStore for MemoryTaskStore {
                 Ok(())
             });
         }
-        // A heartbeat is no change that any caller waits for.
+        // No caller waits for a renewal, so it counts as no change.
         let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
     }
@@ -205,7 +205,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
-        // Nothing of it can be seen from outside.
+        // A change of the entries cannot be seen from outside.
         let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| {
             row.record.clone().apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, now)?;

@@ -16,7 +16,7 @@ use crate::{Account, Owner, TaskId, TaskRecord};
 pub(super) enum First {
     /// The moment at which a runner has to look, and the place of the task.
     At(Timestamp, u64),
-    /// So many have expired before it that it was not reached.
+    /// Too many tasks before it have expired, so that the search did not reach it.
     BehindExpired,
     None,
 }
@@ -92,7 +92,7 @@ impl Tasks {
         changed
     }
 
-    /// Notes that a task has changed, and gives the number of the change.
+    /// Notes that a task has changed, and returns the number of the change.
     pub(super) fn note(&mut self, id: TaskId) -> u64 {
         self.changed.push_back(id);
         if self.changed.len() > MOST_CHANGES {
@@ -135,7 +135,7 @@ impl Tasks {
         tools.iter().filter_map(first).min()
     }
 
-    /// Those of these tools that have a task at which a runner has to look by now.
+    /// The tools of these that have a task at which a runner has to look by now.
     pub(super) fn tools_looked_at_by<'t>(&self, now: Timestamp, tools: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
         let first = |tool: &str| self.indexes.of_tool(tool).next();
         tools.iter().copied().filter(|tool| first(tool).is_some_and(|(attention, _)| attention <= now)).collect()
@@ -168,7 +168,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks of an account whose time is over, though that was not noticed.
+    /// The tasks of an account whose time is over, though no verb has noticed.
     pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
         self.indexes.expired_of(account, most, now)
     }
@@ -185,7 +185,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Tasks of these tools on trial, those that a runner has to look at first before the others.
+    /// The tasks of these tools on trial: first those that a runner has to look at first.
     pub(super) fn on_trial(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Vec<(Timestamp, u64)> {
         let trials = tools.iter().flat_map(|tool| self.indexes.on_trial(tool));
         let mut trials: Vec<_> = trials.filter(|(_, place)| self.is_free(*place, running, now)).collect();
@@ -216,7 +216,7 @@ impl Tasks {
         until(&self.indexes.removal, most, now)
     }
 
-    /// Places from this one on, and what is there.
+    /// The places from this one on, and the records there.
     pub(super) fn list(&self, owner: Option<&Owner>, first: u64, most: usize) -> Vec<(u64, TaskRecord)> {
         match owner {
             Some(owner) => {

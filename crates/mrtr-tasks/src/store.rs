@@ -55,18 +55,18 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Keeps a new task, unless its owner has one for this flow: then it returns that one. The new one is stamped with
     /// the store's time.
     ///
-    /// Refuses the task if the owner or the store already has as much as it may. Tasks whose time is over are not open,
-    /// whether or not a sweep has noticed: the store ends some of the owner's here if they are in the way. Concurrent
-    /// creations may go beyond the limits by what they bring themselves.
+    /// Refuses the task if its [account](crate::Account) or the store already has as much as it may. Tasks whose time
+    /// is over are not open, whether or not a sweep has noticed: the store ends some of the account's here if they are
+    /// in the way. Concurrent creations may go beyond the limits by what they bring themselves.
     ///
     /// A false yes loses a task whose handle a client has.
     async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError>;
 
-    /// Takes at most so many tasks of these tools, whose runs are due or were lost. Owners come in turns, [at most so
-    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each owner, the tasks that waited longest come first.
-    /// Each task gets a new fence. A task on trial is taken by itself, and only when [`Wanted::choose`] says so.
+    /// Takes at most so many tasks of these tools, whose runs are due or were lost. Accounts come in turns, [at most so
+    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each account, the tasks that waited longest come
+    /// first. Each task gets a new fence. A task on trial is taken by itself, and only when [`Wanted::choose`] says so.
     ///
-    /// A task whose time is over is not due, whether or not a sweep has noticed. It is in the way of its own owner's
+    /// A task whose time is over is not due, whether or not a sweep has noticed. It is in the way of its own account's
     /// tasks only: where [too many](EXPIRED_PASSED_OVER) are, the store ends some here, and there may be more to take
     /// at once.
     ///
@@ -206,9 +206,10 @@ pub struct NewTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a store checks each of its members")]
 pub struct Limits {
-    /// The number of tasks of its owner that may be open, it included: they have not ended, and their time is not over.
+    /// The number of tasks of its account that may be open, it included: they have not ended, and their time is not
+    /// over.
     pub open: usize,
-    /// The number of bytes that all tasks of its owner may keep, it included. See [`TASK_BYTES`].
+    /// The number of bytes that all tasks of its account may keep, it included. See [`TASK_BYTES`].
     pub bytes: u64,
     /// The number of bytes that all tasks of the store may keep, it included.
     pub store_bytes: u64,
@@ -218,7 +219,7 @@ impl Limits {
     /// No limits at all.
     pub const NONE: Self = Self { open: usize::MAX, bytes: u64::MAX, store_bytes: u64::MAX };
 
-    /// For stores: checks that a new task of so many bytes fits, beside those bytes that its owner's tasks and all
+    /// For stores: checks that a new task of so many bytes fits, beside the bytes that the tasks of its account and all
     /// tasks keep.
     ///
     /// ```
@@ -243,7 +244,7 @@ impl Limits {
 /// message.
 ///
 /// A task keeps this, its call, its entries, and the bodies of all questions that it has opened; once it has ended,
-/// this and its result. A store knows the number for each owner and for all, by what it adds and takes away with each
+/// this and its result. A store knows the number for each account and for all, by what it adds and takes away with each
 /// write, so it never drifts from what is kept. For an open task it may leave out [`UNCOUNTED_BYTES`].
 ///
 /// ```
@@ -253,7 +254,7 @@ impl Limits {
 /// ```
 pub const TASK_BYTES: u64 = 1024;
 
-/// For stores: the bytes that an open task may come to keep, since its creation, before they must count for its owner
+/// For stores: the bytes that an open task may come to keep, since its creation, before they must count for its account
 /// and for all. A store may have to count in a place that many write to, so it need not count less than this.
 ///
 /// ```

@@ -238,7 +238,7 @@ pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     assert_eq!(again.tasks.len(), 3, "who has few gets more");
 }
 
-/// The owners whose tasks are not due stand in the way of one whose task is for no longer than it takes to pass them.
+/// Owners whose tasks are not due delay another owner's due task only for as long as it takes to pass them.
 pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(trial: &Trial) {
     let owners = (0..150).map(|number| owner(&format!("owner {number}")));
     for owner in owners.clone() {
@@ -266,7 +266,7 @@ pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(tr
     }
 }
 
-/// Accounts of one owner come in turns, as owners do, and what one has leaves the other its part.
+/// Accounts of one owner come in turns, as owners do, and the runs of one leave the other its part.
 pub(super) async fn accounts_of_one_owner_come_in_turns(trial: &Trial) {
     for (address, number) in [("192.0.2.1", 20), ("192.0.2.2", 2)] {
         for _ in 0..number {

@@ -139,7 +139,7 @@ pub(super) async fn an_owner_and_a_store_keep_no_more_bytes_than_they_may(trial:
         let task = NewTask { call: vec![0; call], entries: Some(vec![0; 100]), ..new_task(&owner(name)) };
         trial.store.create(task, Limits { bytes, store_bytes, ..Limits::NONE }).await
     };
-    // No task comes of it, so it can be asked as often as one likes.
+    // This creates no task, so the test can ask as often as it likes.
     let keeps_at_least = async |bytes: u64| {
         let limit = bytes + TASK_BYTES + 99;
         let hers = matches!(create("ann", 0, limit, u64::MAX).await, Err(StoreError::OwnerBytes));

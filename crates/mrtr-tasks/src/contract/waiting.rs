@@ -83,5 +83,5 @@ pub(super) async fn room_is_not_made_for_ever(trial: &Trial) {
     assert!(trial.ask(&[TOOL], 9, Trials::Busy).await.trial_waits, "another makes room");
 }
 
-/// The longest that a lease of no more than this may seem to last.
+/// The longest time that a lease may seem to last, if it is no longer than this.
 const LONGEST: Duration = Duration::from_mins(5);

@@ -122,7 +122,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// The workers of an instance, and for whom they work.
+/// The workers of an instance, and the accounts for which they work.
 struct Workers {
     places: Arc<Semaphore>,
     accounts: Arc<Mutex<Vec<Account>>>,

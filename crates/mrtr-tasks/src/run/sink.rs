@@ -253,7 +253,7 @@ impl Sink {
     }
 }
 
-/// Entries as a store keeps them, and what that means for the run.
+/// Entries as a store keeps them, and their effects on the run.
 #[derive(Default)]
 struct StoredEntries {
     recorded: Recorded,
@@ -268,7 +268,7 @@ impl JournalSink for Sink {
     async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
         self.look_for_answers(entries.questions()).await;
         let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
-        // What the store may have kept though it said that it failed.
+        // The entries that the store may have kept though it said that it failed.
         let mut unsure: Option<StoredEntries> = None;
         loop {
             let was_unsure = unsure.is_some();
@@ -286,7 +286,7 @@ impl JournalSink for Sink {
                     self.kept(entries, prepared);
                     return Ok(());
                 }
-                // An answer that would not do was asked for anew meanwhile, on another instance.
+                // Another instance refused an answer meanwhile, and asked for it anew.
                 Err(StoreError::KeyUsed(key)) => self.state().keys.note_used(key),
                 Err(StoreError::Refused(TransitionError::Ended)) => {
                     let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
@@ -294,7 +294,7 @@ impl JournalSink for Sink {
                     return Err(self.fail(Broken::Lost));
                 }
                 Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
-                // What was done must not be forgotten because the store failed for a moment.
+                // A step's outcome must not be lost because the store failed for a moment.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
                     if Instant::now() + RETRY >= deadline {

@@ -84,7 +84,7 @@ impl Model for Tasks {
 
     fn initial(&self) -> World {
         let noon = Timestamp::from_millis(1_785_240_000_000);
-        // Texts without a letter are copied for nothing, millions of times.
+        // The texts are empty, since millions of copies are made of them.
         let (id, owner) = (TaskId::from_bytes([1; 16]), Owner::from_kept(""));
         let record = TaskRecord::new(id, owner, FlowId::from_bytes([7; 16]), "", Revision::V2026_07_28, noon);
         World {
@@ -131,7 +131,7 @@ impl Model for Tasks {
 }
 
 impl Tasks {
-    /// A client answers what it was ever shown, until it hears that the answer came.
+    /// Adds answers to every question that the client was ever shown, until it hears that the answer came.
     fn add_answers(&self, world: &World, deeds: &mut Vec<Deed>) {
         for key in 0..KEYS.len() {
             match world.client.answers[key] {

@@ -26,11 +26,11 @@ pub(crate) struct Processes {
 /// The way in which an instance treats a run on trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// It does as the runner does.
+    /// The instance does as the runner does.
     Sound,
     /// A handler of a plain call does not wait until the store knows.
     CallsBeginAtOnce,
-    /// It claims other tasks beside it.
+    /// The instance claims other tasks beside it.
     ClaimsBesideTrials,
 }
 
@@ -48,7 +48,8 @@ impl Processes {
 /// The most lost runs in a row that the model counts: what follows is more of the same.
 const FAR_ENOUGH: u32 = 4;
 
-/// Longer than any pause, so that whatever is put off is due after it; and as long as a lease.
+/// The time that passes in one step: longer than any pause, so that each task that is put off is due after it; and as
+/// long as a lease.
 const TICK: Duration = Duration::from_mins(10);
 const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 
@@ -74,7 +75,7 @@ enum Deed {
     /// Time goes on, and processes that live renew the leases of their runs.
     Tick,
     Claim(usize),
-    /// A plain call comes: if a run is on trial alone, the store is told first.
+    /// A plain call comes: if a run is on trial alone, the instance tells the store first.
     Call(usize),
     CallEnds(usize),
     /// A task or a plain call ends the process.
@@ -316,7 +317,7 @@ impl Processes {
 }
 
 impl World {
-    /// A run whose task was taken over, or has ended, does nothing more.
+    /// Drops the runs whose tasks were taken over or have ended: they do nothing more.
     fn drop_lost_runs(&mut self) {
         let Self { tasks, processes, .. } = self;
         for process in processes {
@@ -346,7 +347,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).expect("worlds are short")
 }
 
-/// All that differs between two records in their canonical form.
+/// The parts in which two records in their canonical form may differ.
 fn of_record(task: &TaskRecord) -> impl Hash + use<> {
     let TaskRecord { fence, leased_until, due, progressed, lost_runs, counted_losses, alone, .. } = *task;
     let rest = (alone, task.reserved_until, task.set_aside, task.ended.is_some());

@@ -151,7 +151,7 @@ impl<S: Clone + Eq + Hash> Visited<S> {
         index
     }
 
-    /// The first state from which no end is reached though all is well from there on.
+    /// The first state from which no end can be reached, even if all is well from there on.
     fn without_an_end<M: Model<State = S>>(&self, model: &M) -> Option<usize> {
         let ends = |&index: &usize| model.end(&self.states[index]).is_some();
         let mut reach: Vec<usize> = (0..self.states.len()).filter(ends).collect();

@@ -1,4 +1,4 @@
-//! Many at once on one task, each on one of the stores that share it; and many tasks at once.
+//! Many workers at once on one task, each on one of the stores that share it; and many tasks at once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn contend(store: &dyn TaskStore, id: TaskId, worker: usize) -> Vec<Won> {
     won
 }
 
-/// Each key and each fence was won once, and all that was acknowledged is kept once.
+/// Checks that each key and each fence was won once, and that all that was acknowledged is kept once.
 async fn expect_each_once(store: &dyn TaskStore, won: Vec<Won>) {
     let keys: Vec<_> = won.iter().filter_map(|won| if let Won::Key(key, _) = won { Some(key) } else { None }).collect();
     let fences: Vec<_> =

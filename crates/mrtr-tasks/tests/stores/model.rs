@@ -76,7 +76,7 @@ impl Model {
             return Ok(Created { record: row.record.clone(), is_new: false });
         }
         let open = |rows: &[Row]| rows.iter().filter(mine).filter(|row| row.record.ended.is_none()).count();
-        // Those that have expired and are in the way are ended: the oldest first, and no more than have to.
+        // The store ends tasks that have expired and are in the way: the oldest first, and no more than it has to.
         while open(&self.rows) >= most {
             let over = |row: &&mut Row| row.record.owner == record.owner && row.is_over(now);
             let Some(row) = self.rows.iter_mut().filter(over).min_by_key(|row| row.record.expires()) else {
@@ -277,7 +277,7 @@ impl Model {
         Ok(is_open)
     }
 
-    /// A verb that changes nothing but the record.
+    /// Applies a verb that changes nothing but the record.
     pub(crate) fn apply(
         &mut self,
         id: TaskId,

@@ -16,13 +16,13 @@ use tokio::sync::Notify;
 /// A fault of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It says that it failed, and did nothing.
+    /// The store says that it failed, and did nothing.
     Fails,
-    /// It says that it has too much to do, and did nothing.
+    /// The store says that it has too much to do, and did nothing.
     Busy,
-    /// It says that it failed, and did it all the same.
+    /// The store says that it failed, and did it all the same.
     FailsAfterwards,
-    /// It does not answer until all is well again, and then says that it failed.
+    /// The store does not answer until all is well again, and then says that it failed.
     Hangs,
 }
 
@@ -48,7 +48,7 @@ impl Faulty {
         self.faults.lock().unwrap().insert(verb, (fault, times));
     }
 
-    /// All is well again.
+    /// Makes all well again.
     pub(crate) fn heal(&self) {
         self.faults.lock().unwrap().clear();
         self.healed.notify_waiters();

@@ -51,7 +51,7 @@ async fn created(store: &Arc<dyn TaskStore>, tool: Tool, tasks: usize) -> Vec<St
     started
 }
 
-/// A task that two processes died with, all by itself.
+/// A task that has lost its runs in two processes that died, without any other task.
 async fn on_trial(store: &Arc<dyn TaskStore>, tool: Tool) -> Started {
     let task = created(store, tool, 1).await.remove(0);
     for _ in 0..2 {
@@ -349,7 +349,7 @@ async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
                 return outside.happen("trial").await;
             }
             outside.note("begun");
-            // Those that run together end one after the other.
+            // Tasks that run together end one after the other.
             let time = if outside.count("begun") == 1 { 30 } else { 60 };
             tokio::time::sleep(Duration::from_secs(time)).await;
             outside.happen("ended").await

@@ -18,11 +18,11 @@ const SET_BACK: Event<'static> = Event::SetBack { lease: LONGEST_LEASE };
 /// The run that writes.
 #[derive(Debug, Clone, Copy)]
 enum Writer {
-    /// The one that has the task, or had it last.
+    /// The run that has the task, or had it last.
     Newest,
-    /// One that was so many runs before.
+    /// A run that was so many runs before.
     Earlier(u64),
-    /// One that has not begun yet.
+    /// A run that has not begun yet.
     Later,
 }
 
@@ -216,7 +216,7 @@ fn kept() -> Option<Box<dyn FailurePersistence>> {
     Some(Box::new(FileFailurePersistence::Direct("tests/transition/regressions.txt")))
 }
 
-/// A record as it would be if all had happened so much later, and so many runs had been before.
+/// A record as it would be if everything had happened so much later, after so many more runs.
 fn shifted(record: &TaskRecord, later: Duration, runs: u64) -> TaskRecord {
     TaskRecord {
         created: record.created + later,

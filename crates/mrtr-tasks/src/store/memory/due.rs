@@ -23,7 +23,7 @@ impl Tasks {
             for place in self.waiting(tool, now) {
                 let changed = self.change_at(place, |row| {
                     let before = row.record.clone();
-                    // One whose time is over waits for nothing.
+                    // A task whose time is over waits for nothing.
                     let is_changed = row.apply(wanted.set_back_event(), now).is_ok() && row.record != before;
                     Ok(is_changed.then_some(row.record.id))
                 })?;
@@ -146,7 +146,7 @@ impl Tasks {
             First::BehindExpired => Some(now),
             First::None => None,
         });
-        // Those who come later may have something, too.
+        // Accounts that come later may have a task, too.
         let later = (accounts.len() == ACCOUNTS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
         next.chain(later).min()
     }

@@ -1,4 +1,4 @@
-//! All tasks in memory, and what changed of them.
+//! All tasks in memory, and their changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -135,7 +135,7 @@ impl Tasks {
         tools.iter().filter_map(first).min()
     }
 
-    /// The tools of these that have a task at which a runner has to look by now.
+    /// Returns those of these tools that have a task at which a runner has to look by now.
     pub(super) fn tools_looked_at_by<'t>(&self, now: Timestamp, tools: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
         let first = |tool: &str| self.indexes.of_tool(tool).next();
         tools.iter().copied().filter(|tool| first(tool).is_some_and(|(attention, _)| attention <= now)).collect()

@@ -1,4 +1,4 @@
-//! What a task holds: its call, its questions and what came of it, as they are kept.
+//! The content of a task as the store keeps it: its call, its questions and its result.
 
 use mrtr_flow::{Asked, Question};
 use mrtr_schema::elicitation::ElicitParams;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::vault::{Kind, Unreadable, Vault};
 use crate::{TaskId, TaskRecord};
 
-/// What was called, and by which client.
+/// The call that became a task: its arguments, and the client that made it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CallBody {
     arguments: Json,
@@ -55,28 +55,28 @@ impl CallBody {
 /// A question that is open.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct QuestionBody {
-    /// What the handler calls it.
+    /// The name that the handler gives it.
     pub(crate) name: String,
-    /// What is asked, to the letter: a key stays as long as this does.
+    /// The request, to the letter: a key stays as long as its request does.
     pub(crate) request: Box<RawValue>,
     asked: Vec<u8>,
-    /// Whether it says why the last answer would not do, which later runs do not know.
+    /// True if the request says why the last answer was refused, which later runs do not know.
     #[serde(default)]
     is_noted: bool,
-    /// What it said before such a note was put behind it, here.
+    /// The form's message before `noted` added the reason to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
 impl QuestionBody {
-    /// In the revision of its task: what one revision says, another may leave out.
+    /// Writes a question in the revision of its task: what one revision says, another may leave out.
     pub(crate) fn of(question: &Question, revision: Revision) -> Result<Self, serde_json::Error> {
         let request = serde_json::value::to_raw_value(&InRevision::new(&question.request, revision))?;
         let (asked, is_noted) = (question.asked.to_bytes(), question.refused.is_some());
         Ok(Self { name: question.key.clone(), request, asked, is_noted, message: None })
     }
 
-    /// Adds the reason for which the last answer would not do, where a person reads it: in a form's message.
+    /// Adds the reason why the last answer was refused where a person reads it: in the form's message.
     pub(crate) fn noted(self, reason: &str, revision: Revision) -> Self {
         let Ok(InputRequest::Elicit(mut request)) = self.request(revision) else { return self };
         let ElicitParams::Form(form) = &mut request.params else { return self };
@@ -89,7 +89,7 @@ impl QuestionBody {
         }
     }
 
-    /// Whether another run asks the same: to the letter, but for a note on the last answer.
+    /// Returns true if another run asks the same question: to the letter, but for a note on the last answer.
     pub(crate) fn is_asked_by(&self, other: &Self) -> bool {
         self.request.get() == other.request.get() || self.is_noted && self.asked == other.asked
     }
@@ -104,10 +104,10 @@ impl QuestionBody {
     }
 }
 
-/// What came of a task.
+/// The result of a task, or its error.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum ResultBody {
-    /// What the request would have returned.
+    /// The result that the request would have returned.
     #[serde(rename = "result")]
     Result(Json),
     /// The error that it would have ended in.
@@ -116,7 +116,7 @@ pub(crate) enum ResultBody {
 }
 
 impl ResultBody {
-    /// As the revision of the task has it.
+    /// Writes a result in the revision of the task.
     pub(crate) fn of(result: Result<&CallToolResult, ProtocolError>, revision: Revision) -> Self {
         let written = result.and_then(|result| {
             let text = result.to_json(revision).ok().and_then(|text| Json::parse(&text).ok());
@@ -132,7 +132,7 @@ impl ResultBody {
     }
 }
 
-/// Our fault, as the caller is told.
+/// An error that tells the caller that the fault is the server's.
 pub(crate) fn internal_error(text: &str) -> ProtocolError {
     ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, text)
 }

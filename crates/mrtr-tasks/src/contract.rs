@@ -1,20 +1,21 @@
-//! What every store of tasks promises, as a suite that its author runs (feature `contract`).
+//! A suite that tests what every store of tasks promises. The author of a store runs it (feature `contract`).
 //!
-//! Time passes by a clock that the suite gives to the store, so it needs no particular runtime and never sleeps: a
-//! store that forgets to wake those who wait makes it hang. It panics where a promise is broken, and says which.
+//! The suite gives the store a clock and moves it, so it needs no particular runtime and never sleeps: a store that
+//! forgets to wake its waiting callers makes it hang. Where the store breaks a promise, the suite panics and says
+//! which.
 //!
-//! A store that says yes where it should not costs, verb by verb:
+//! A false yes is an `Ok` from a verb that had to refuse, or that has not done its work. It costs, verb by verb:
 //!
 //! | false yes of | costs |
 //! |---|---|
 //! | `create` | a task whose handle a client has is lost, or a call runs twice |
 //! | `acquire` | a task runs twice at once |
 //! | `renew` | a run that was replaced goes on beside the one that replaced it |
-//! | `accompany` | a task is set aside that did nothing |
+//! | `accompany` | a task that did nothing wrong is set aside |
 //! | `record`, `park` | an effect is repeated, or a question is shown whose answer goes nowhere |
-//! | `finish` | a result is lost, or a client gets one of a task that it was told is cancelled |
-//! | `answer` | what a person answered is lost |
-//! | `cancel` | work goes on that a client was told has stopped |
+//! | `finish` | a result is lost, or a client gets the result of a task that it was told is cancelled |
+//! | `answer` | an answer that a person gave is lost |
+//! | `cancel` | work goes on though a client was told that it has stopped |
 //! | `get`, `list` | a stranger sees a task |
 //! | `changed` that leaves a task out | a client waits for ever, and a cancelled run goes on until its lease ends |
 
@@ -37,9 +38,9 @@ use mrtr_flow::Clock;
 use crate::store::TaskStore;
 use trial::Trial;
 
-/// Checks all that a store promises.
+/// Checks everything that a store promises.
 ///
-/// It calls `make` before each promise, for an empty store that goes by the clock that it is given.
+/// Before each promise it calls `make` for an empty store, which goes by the clock that it is given.
 ///
 /// ```
 /// use mrtr_tasks::contract;
@@ -118,7 +119,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     changing::more_changes_than_a_store_names_leave_none_out(&trial().await).await;
 }
 
-/// Checks what a store promises besides that goes by the clock of its machine, which may be set back.
+/// Checks the further promises of a store that goes by the clock of its machine, which may be set back.
 ///
 /// ```
 /// use mrtr_tasks::contract;
@@ -142,7 +143,7 @@ pub async fn check_set_back<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> 
     waiting::room_is_not_made_for_ever(&trial().await).await;
 }
 
-/// Checks what two values that share their tasks, such as those of two processes, promise besides.
+/// Checks the further promises of two values that share their tasks, such as those of two processes.
 ///
 /// ```
 /// use std::sync::Arc;

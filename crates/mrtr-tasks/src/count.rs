@@ -1,4 +1,4 @@
-//! What tasks count, through the `metrics` facade: the operator brings a recorder.
+//! Counters of tasks, through the `metrics` facade: the operator brings a recorder.
 //!
 //! | name | labels | what |
 //! |---|---|---|

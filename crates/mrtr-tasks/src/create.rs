@@ -1,4 +1,4 @@
-//! How a call becomes a task: by the tool's policy, if the client can, or by its flow.
+//! Turns a call into a task: by the tool's policy, if the client can have one, or by the call's flow.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::vault::Kind;
 use crate::{Account, Owner, TaskId, TaskOptions, TaskRecord, count, wire};
 
 impl Tasks {
-    /// Whether a call runs as a task from the beginning, by its tool's policy.
+    /// Returns true if the tool's policy has a call run as a task from the beginning.
     pub(crate) fn begins_as_task(call: &OfferedCall<'_>) -> Result<bool, ProtocolError> {
         let (policy, can) = (call.tasks(), can_have_task(call));
         match policy {
@@ -32,7 +32,8 @@ impl Tasks {
         }
     }
 
-    /// The flow of a call that goes on in place though it may be a task already: its client cannot have one.
+    /// The flow of a call that runs in place since its client cannot have a task, though the flow may be a task
+    /// already.
     pub(crate) fn flow_beside_task(call: &OfferedCall<'_>) -> Option<FlowId> {
         // By both policies the flow may have become a task in another request, which declared tasks.
         let may_be_task = matches!(call.tasks(), TaskPolicy::ByFlow | TaskPolicy::IfPossible);
@@ -47,7 +48,7 @@ impl Tasks {
         let (id, revision) = (TaskId::random(&inner.random), call.revision());
         let owner = Owner::new(&attached.audience, call.caller(), call.tenant());
         let record = TaskRecord::new(id, owner, flow, call.tool(), revision, Timestamp::from_millis(0));
-        // Where no task is allowed none is created, and one that there is is told.
+        // With a limit of no tasks the store creates none, but returns one that it already has.
         let none = Limits { open: 0, ..Limits::NONE };
         match inner.store.create(NewTask { record, call: Vec::new(), entries: None }, none).await {
             Err(StoreError::Full) => Ok(()),
@@ -59,7 +60,7 @@ impl Tasks {
         }
     }
 
-    /// Keeps a call as a task, unless it is kept already, and says which task it is.
+    /// Creates a task for a call, unless there is one already, and returns its handle.
     pub(crate) async fn create(&self, offered: &OfferedCall<'_>) -> Result<Json, ProtocolError> {
         let inner = &*self.0;
         self.start();
@@ -114,8 +115,8 @@ impl Tasks {
     }
 }
 
-/// Ends a task that the store may have kept though it could not say so: its client was told of a failure, and knows
-/// nothing of it. A flow that has another task by then has no such one.
+/// Ends a task that the store may have kept though it reported a failure: the client was told of the failure, and does
+/// not know of the task. If the flow has another task by then, the store has not kept this one.
 async fn withdraw(inner: Arc<Inner>, id: TaskId, owner: Owner) {
     for _ in 0..MOST_WITHDRAWALS {
         match inner.store.cancel(id, Some(&owner)).await {
@@ -133,7 +134,7 @@ async fn withdraw(inner: Arc<Inner>, id: TaskId, owner: Owner) {
 const MOST_WITHDRAWALS: usize = 600;
 const BETWEEN_WITHDRAWALS: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Whether the client of a call can have a task for it.
+/// Returns true if the client of a call can have a task for it.
 pub(crate) fn can_have_task(call: &OfferedCall<'_>) -> bool {
     let revision = call.revision();
     if revision.has(Feature::CoreTasks) {
@@ -143,12 +144,12 @@ pub(crate) fn can_have_task(call: &OfferedCall<'_>) -> bool {
     revision.has(Feature::TasksExtension) && declares_tasks(call.capabilities())
 }
 
-/// Whether a client has declared the extension.
+/// Returns true if a client has declared the extension.
 pub(crate) fn declares_tasks(capabilities: &ClientCapabilities) -> bool {
     capabilities.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(extension::NAME))
 }
 
-/// What a client is told that did not declare the extension.
+/// The error for a client that did not declare the extension.
 pub(crate) fn undeclared() -> ProtocolError {
     lacking_extension("The client did not declare what this request needs")
 }
@@ -160,7 +161,7 @@ fn lacking_extension(reason: &str) -> ProtocolError {
     ErrorObject::with_data(text, &MissingCapabilityData::new(lacking)).into()
 }
 
-/// What a client is told that cannot have the task which its call is.
+/// The error for a client whose call is already a task that the client cannot have.
 fn is_task_already(revision: Revision) -> ProtocolError {
     if revision.has(Feature::TasksExtension) {
         return lacking_extension("This call is a task already, and the client did not declare what its handle needs");
@@ -178,7 +179,7 @@ fn required(revision: Revision) -> ProtocolError {
     ProtocolError::invalid_params(format!("The tool runs as a task only, which {revision} does not have"))
 }
 
-/// For how long the client wishes its task to be kept: where the revision lets it say so.
+/// The time for which the client wishes its task to be kept, where the revision lets it say so.
 fn wish(call: &OfferedCall<'_>) -> Result<Option<Lifetime>, ProtocolError> {
     let Some(task) = call.task().filter(|_| call.revision().has(Feature::CoreTasks)) else { return Ok(None) };
     let ttl = JsonObject::from_raw(task).and_then(|task| {
@@ -199,7 +200,7 @@ impl Inner {
         Limits { open: most_open, bytes: most_bytes, store_bytes }
     }
 
-    /// What a caller is told whose call does not become a task.
+    /// The error for a caller whose call does not become a task.
     fn refused(&self, error: &StoreError) -> ProtocolError {
         let text = match error {
             StoreError::Full => "You have as many open tasks as you may; end one of them first".to_owned(),
@@ -220,7 +221,7 @@ impl Inner {
         ProtocolError::new(ErrorCode::INVALID_REQUEST, text)
     }
 
-    /// What a caller is told when the store has failed.
+    /// The error for a caller when the store has failed.
     pub(crate) fn store_failed(error: &StoreError) -> ProtocolError {
         if let StoreError::Busy(_) = error {
             tracing::warn!(error = error as &dyn std::error::Error, "a request was turned away");
@@ -231,7 +232,7 @@ impl Inner {
     }
 }
 
-/// What older revisions' clients are told of tasks here.
+/// The capability that the server declares to clients of the older revisions.
 pub(crate) fn core_capability() -> ServerTasksCapability {
     let mut capability = ServerTasksCapability::default();
     capability.cancel = Some(JsonObject::default());

@@ -1,4 +1,4 @@
-//! Tasks among a server's extensions: what they declare, which methods are theirs, which calls they take.
+//! The extension that adds tasks to a server: what it declares, its methods, and the calls that it takes over.
 
 use async_trait::async_trait;
 use mrtr_schema::subscriptions::SubscriptionFilter;

@@ -1,4 +1,4 @@
-//! Who waits for a task to change, on this instance: one listener to the store for all of them.
+//! Notices of changes of tasks on this instance: one listener to the store serves all that wait.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,14 +9,14 @@ use tokio::sync::{Notify, watch};
 use crate::TaskId;
 use crate::store::{Changed, KeptTask, StoreError, TaskStore};
 
-/// Tells those who wait for a task that it may have changed. Clones are the same.
+/// Tells those who wait for a task that it may have changed. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hub(Arc<Mutex<Watched>>);
 
 #[derive(Debug, Default)]
 struct Watched {
     tasks: HashMap<TaskId, watch::Sender<()>>,
-    /// How many there may be before those who went away are looked for.
+    /// The number of tasks at which those that no caller watches any more are removed.
     room: usize,
     followed: HashMap<TaskId, FollowedTask>,
 }
@@ -25,9 +25,9 @@ struct Watched {
 #[derive(Debug, Default)]
 struct FollowedTask {
     followers: Vec<Weak<Follower>>,
-    /// How often it was told that it may have changed.
+    /// The number of notices that it may have changed.
     told: u64,
-    /// As it was read since then: all that look at it at once share one copy.
+    /// The task as it was read since the last notice: all that look at it at once share one copy.
     shared: Weak<KeptTask>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Waits until tasks may have changed, and says which; at first, all of them.
+    /// Waits until tasks may have changed, and returns them: the first time, all of them.
     pub(crate) async fn changed(&self) -> BTreeSet<TaskId> {
         loop {
             let noted = self.follower.noted.notified();
@@ -77,7 +77,7 @@ impl Following {
         }
     }
 
-    /// A task as it stands, in a copy that all share who look at it meanwhile.
+    /// Reads a task as it stands, in a copy that all share who look at it meanwhile.
     pub(crate) async fn read(&self, id: TaskId, store: &Arc<dyn TaskStore>) -> Result<Arc<KeptTask>, StoreError> {
         let told = {
             let watched = self.hub.watched();
@@ -110,10 +110,10 @@ impl Drop for Following {
 }
 
 impl Hub {
-    /// Registers for changes of a task: whoever does so and reads the task afterwards misses none.
+    /// Registers for changes of a task: a caller that reads the task afterwards misses none.
     pub(crate) fn watch(&self, id: TaskId) -> watch::Receiver<()> {
         let mut watched = self.watched();
-        // Those who went away are forgotten by those who come, a few at a time on the whole.
+        // A new caller removes the tasks whose watchers went away, on average a few at a time.
         if watched.tasks.len() >= watched.room {
             watched.tasks.retain(|_, sender| !sender.is_closed());
             watched.room = 2 * watched.tasks.len() + 16;
@@ -168,7 +168,7 @@ impl Hub {
                 }
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be heard");
-                    // What was missed meanwhile is not known.
+                    // The changes that it missed meanwhile are not known.
                     self.tell(&Changed::Many);
                     tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
                 }

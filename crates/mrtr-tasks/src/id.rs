@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use mrtr_state::Random;
 
-/// A task: 128 random bits, which is all that stands between an anonymous caller's task and another anonymous caller.
+/// The id of a task: 128 random bits, which are all that protects an anonymous caller's task from another anonymous
+/// caller.
 ///
 /// ```
 /// use mrtr_state::ProcessRandom;
@@ -21,19 +22,19 @@ use mrtr_state::Random;
 pub struct TaskId([u8; 16]);
 
 impl TaskId {
-    /// A new one. Every id of a task is made here.
+    /// Makes a new id. Every id of a task is made here.
     pub fn random(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);
         Self(bytes)
     }
 
-    /// One that a store kept.
+    /// Restores an id from the bytes that a store kept.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// The bytes of the id.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -51,7 +52,7 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// A text is no task's id.
+/// An error that says that a text is no task's id.
 ///
 /// ```
 /// use mrtr_tasks::TaskId;
@@ -63,7 +64,7 @@ impl fmt::Debug for TaskId {
 #[non_exhaustive]
 pub struct NoTaskId;
 
-/// One spelling for each: 32 hexadecimal digits in lower case.
+/// Reads an id in its only spelling: 32 hexadecimal digits in lower case.
 impl FromStr for TaskId {
     type Err = NoTaskId;
 

@@ -1,4 +1,4 @@
-//! The methods of both families: where a task stands, what it is answered, and its end.
+//! The methods of both families: they read a task's state, answer its questions, and end it.
 
 mod answer;
 mod block;
@@ -24,7 +24,7 @@ use crate::vault::{Kind, Unreadable};
 use crate::{Owner, TaskId, TaskRecord, wire};
 
 impl Tasks {
-    /// Whether a method is one of these, in its family.
+    /// Returns true if a method is one of these, in its family.
     pub(crate) fn owns_method(method: &str, is_core: bool) -> bool {
         match method {
             "tasks/get" | "tasks/cancel" => true,
@@ -54,7 +54,7 @@ impl Tasks {
         }
     }
 
-    /// The task that a request names, if it is the caller's and of the request's revision.
+    /// Finds the task that a request names, if it is the caller's and of the request's revision.
     async fn find(&self, request: &ExtensionRequest<'_>, id: &str) -> Result<KeptTask, ProtocolError> {
         let (id, owner) = (parse(id)?, self.owner(request)?);
         let task = self.0.store.get(id, Some(&owner)).await.map_err(|error| not_found(&error))?;
@@ -80,7 +80,7 @@ impl Tasks {
     async fn cancel_for_client(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
         let task = self.find(request, &task_id(request)?).await?;
         match self.0.store.cancel(task.record.id, Some(&task.record.owner)).await {
-            // One that is over stays as it is, and the client is told the same.
+            // A task that has ended stays as it is, and the client gets the same reply.
             Ok(()) | Err(StoreError::Refused(TransitionError::Ended)) => {
                 wire::write(&CancelTaskResult::new(), &task.record)
             }
@@ -102,7 +102,8 @@ impl Tasks {
         }
     }
 
-    /// Only where callers can be told apart: a list for callers that no transport has told would show them each other's.
+    /// Lists the caller's tasks, but only where callers can be told apart: callers that the transport does not know
+    /// would see each other's tasks.
     async fn list(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
         if request.caller.is_none() {
             return Err(ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "Method not found"));
@@ -125,7 +126,7 @@ impl Tasks {
 }
 
 impl Inner {
-    /// Where a task stands, as `tasks/get` says it to a client that declared this.
+    /// The state of a task, as `tasks/get` returns it to a client with these capabilities.
     pub(crate) fn detailed(
         &self,
         task: &KeptTask,
@@ -140,7 +141,8 @@ impl Inner {
         wire::detailed(&task.record, task.now, self.message(task), requests, result, error)
     }
 
-    /// The questions of a task that a client may be asked: all that it declared, and -32021 if there is none of them.
+    /// The questions of a task that this client may be asked: those whose capabilities it declared. The error -32021 if
+    /// there are only others.
     pub(crate) fn shown(
         &self,
         task: &KeptTask,
@@ -188,7 +190,7 @@ impl Inner {
         body.map(Some).map_err(|error| unreadable(&task.record, &error))
     }
 
-    /// What `tasks/result` says of a task, once it asks or has ended; `None` while it works.
+    /// The result that `tasks/result` returns for a task, once it asks or has ended; `None` while it works.
     pub(crate) fn core_result(
         &self,
         task: &KeptTask,
@@ -228,7 +230,7 @@ impl Inner {
         Some(RequestState::new(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// Whether a state is one that [`task_state`](Self::task_state) gave for this task.
+    /// Returns true if [`task_state`](Self::task_state) gave this state for this task.
     pub(crate) fn is_task_state(&self, record: &TaskRecord, state: &RequestState) -> bool {
         let opened = URL_SAFE_NO_PAD
             .decode(state.untrusted_text())
@@ -256,7 +258,8 @@ fn parse(id: &str) -> Result<TaskId, ProtocolError> {
     id.parse().map_err(|_| unknown())
 }
 
-/// A task that is another caller's is told in no other words than one that is not there.
+/// The error for a task that does not exist, or that is another caller's: the words are equal, so that a stranger
+/// learns nothing.
 fn unknown() -> ProtocolError {
     ProtocolError::invalid_params("Unknown task")
 }

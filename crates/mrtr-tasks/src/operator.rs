@@ -1,4 +1,4 @@
-//! What an operator sees and does, as a library call.
+//! The operator's view of tasks and actions on them, as a library call.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::store::{Place, StoreError};
 use crate::tasks::Tasks;
 use crate::{End, TaskId};
 
-/// A task, as an operator sees it: nothing of what it holds.
+/// A task as an operator sees it, without what it holds.
 ///
 /// ```
 /// use mrtr_tasks::TaskView;
@@ -20,33 +20,33 @@ use crate::{End, TaskId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskView {
-    /// Which task it is.
+    /// The id of the task.
     pub id: TaskId,
     /// Its place in the order of creation.
     pub place: Place,
-    /// Whose.
+    /// The owner of the task, as a store keeps it.
     pub owner: String,
     /// The tool that was called.
     pub tool: String,
-    /// Where it stands.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// How it ended, if it did.
+    /// The way in which it ended, if it did.
     pub end: Option<End>,
-    /// How long ago it was created.
+    /// The time since its creation.
     pub age: Duration,
-    /// What it waits for.
+    /// The event that it waits for.
     pub waits_for: WaitsFor,
-    /// How many runs it had.
+    /// The number of runs that it had.
     pub runs: u64,
-    /// How many of the last ones were lost.
+    /// The number of its last runs that were lost, one after the other.
     pub lost_runs: u32,
-    /// For how long it is set aside, if it is.
+    /// The time since it was set aside, if it is.
     pub set_aside: Option<Duration>,
-    /// Whether this instance serves its tool.
+    /// True if this instance serves its tool.
     pub is_served: bool,
 }
 
-/// What a task waits for.
+/// The event that a task waits for.
 ///
 /// ```
 /// use mrtr_tasks::WaitsFor;
@@ -69,7 +69,7 @@ pub enum WaitsFor {
 }
 
 impl Tasks {
-    /// Tasks of all owners, in the order of their creation, after a place in it.
+    /// Returns the tasks of all owners in the order of their creation, after a place in that order, at most so many.
     ///
     /// ```
     /// use mrtr_tasks::Tasks;
@@ -111,20 +111,20 @@ impl Tasks {
         Ok(views.collect())
     }
 
-    /// Ends a task, whoever's it is, unless it has ended.
+    /// Ends a task of any owner, unless it has ended.
     pub async fn cancel(&self, id: TaskId) -> Result<(), StoreError> {
         self.0.store.cancel(id, None).await
     }
 
-    /// Has a task run, however many of its runs were lost, also if it is set aside. One that was on trial runs as soon as
-    /// an instance has no other run; any other, now.
+    /// Makes a task run, however many of its runs were lost, and also if it is set aside. A task that was on trial runs
+    /// as soon as an instance has no other run; any other task runs now.
     pub async fn retry(&self, id: TaskId) -> Result<(), StoreError> {
         self.0.store.retry(id).await?;
         self.0.work.notify_one();
         Ok(())
     }
 
-    /// Has a task run, since something has happened that its flow may wait for.
+    /// Makes a task run, since something has happened that its flow may wait for.
     pub async fn wake(&self, id: TaskId) -> Result<(), StoreError> {
         self.0.store.wake(id).await?;
         self.0.work.notify_one();

@@ -1,10 +1,10 @@
-//! How a server runs tasks: limits and times, with their defaults.
+//! Options for tasks: limits and times, with their defaults.
 
 use std::time::Duration;
 
 use mrtr_schema::tasks::Lifetime;
 
-/// How a server runs tasks.
+/// Options for how a server runs tasks.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,7 +34,7 @@ pub struct TaskOptions {
 }
 
 impl Default for TaskOptions {
-    /// What `docs/DEFAULTS.md` lists.
+    /// The defaults that `docs/DEFAULTS.md` lists.
     fn default() -> Self {
         Self {
             workers: Self::DEFAULT_WORKERS,
@@ -58,73 +58,74 @@ impl Default for TaskOptions {
 }
 
 impl TaskOptions {
-    /// How many tasks an instance runs at once: 64.
+    /// The number of tasks that an instance runs at once: 64.
     pub const DEFAULT_WORKERS: usize = 64;
-    /// After how long without a word others take a task over: 30 seconds.
+    /// The time without a renewal of the lease after which others take a task over: 30 seconds.
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
-    /// How long a task is kept whose client has no wish: 24 hours.
+    /// The time for which the server keeps a task whose client has no wish: 24 hours.
     pub const DEFAULT_TTL: Duration = Duration::from_hours(24);
     /// The longest time that a client may wish for: 168 hours, which is a week.
     pub const DEFAULT_LONGEST_TTL: Duration = Duration::from_hours(7 * 24);
-    /// How long what came of a task is kept at least: an hour.
+    /// The least time for which the server keeps the result of a task: an hour.
     pub const DEFAULT_RETENTION: Duration = Duration::from_hours(1);
-    /// How long clients are asked to wait between two polls: a second.
+    /// The time that clients are asked to wait between two polls: a second.
     pub const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
-    /// How often an instance looks for work at least: each second.
+    /// The longest time between two looks of an instance for work: a second.
     pub const DEFAULT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
-    /// How long the steps of a run that is stopped may take: 10 seconds.
+    /// The time that the steps of a run that is stopped may take: 10 seconds.
     pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
-    /// How long a run of a task may take, from one question or yield point to the next: an hour.
+    /// The time that a run of a task may take, from one question or yield point to the next: an hour.
     pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_hours(1);
-    /// The size of an entry: 256 KiB.
+    /// The largest size of an entry: 256 KiB.
     pub const DEFAULT_ENTRY_LIMIT: usize = 256 * 1024;
-    /// The size of a journal: 4 MiB.
+    /// The largest size of a journal: 4 MiB.
     pub const DEFAULT_JOURNAL_LIMIT: usize = 4 * 1024 * 1024;
-    /// How many tasks that have not ended a caller may have: 1000.
+    /// The number of open tasks that a caller may have: 1000.
     pub const DEFAULT_MOST_OPEN: usize = 1000;
-    /// How many bytes the tasks of a caller may keep before it gets another: 64 MiB.
+    /// The number of bytes that the tasks of a caller may keep before it gets another: 64 MiB.
     pub const DEFAULT_MOST_BYTES: u64 = 64 * 1024 * 1024;
-    /// How many bytes the tasks of a file or a database may keep before there is another: 1 GiB.
+    /// The number of bytes that the tasks of a file or a database may keep before there is another: 1 GiB.
     pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
-    /// How many bytes tasks in memory may keep before there is another: 256 MiB.
+    /// The number of bytes that tasks in memory may keep before there is another: 256 MiB.
     pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
-    /// How many results a caller may wait for at once: 16.
+    /// The number of results that a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;
 
-    /// Runs at most so many tasks at once on this instance. The last quarter of them is for callers that run few: of 16,
-    /// one caller has 12 at most.
+    /// Runs at most this many tasks at once on this instance. The last quarter of them is for callers that run few: of
+    /// 16, one caller has 12 at most.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
         self
     }
 
-    /// Lets others take a task over when its instance has not been heard of for this long, a year at most.
+    /// Lets another instance take a task over when its own has not renewed the lease for this long, a year at most.
     ///
-    /// Instances that share a store may have leases of different lengths up to five minutes. Beyond that all need the
-    /// same: one with a shorter lease takes a longer one for the work of a clock that was set back.
+    /// Instances that share a store may have leases of different lengths up to five minutes. Longer leases must be
+    /// equal on all of them: an instance with a shorter lease takes a longer one for the effect of a clock that was set
+    /// back.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.min(YEAR);
         self
     }
 
-    /// Keeps tasks for the first of these after their creation, unless the client wishes otherwise, and never longer
-    /// than the second. A question that waits longer keeps its task for longer.
+    /// Keeps tasks for the `usual` time after their creation, unless the client wishes otherwise, and never longer than
+    /// the `longest` time. A question that waits longer keeps its task for longer.
     #[must_use]
     pub fn ttl(mut self, usual: Duration, longest: Duration) -> Self {
         (self.ttl, self.longest_ttl) = (usual, Some(longest));
         self
     }
 
-    /// Lets a client wish for a task without an end.
+    /// Lets a client wish for a task that is kept without a limit.
     #[must_use]
     pub fn unlimited_ttl(mut self) -> Self {
         self.longest_ttl = None;
         self
     }
 
-    /// Keeps what came of a task for at least this long after its end.
+    /// Keeps the result of a task for at least this long after its end.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
@@ -152,35 +153,35 @@ impl TaskOptions {
         self
     }
 
-    /// Ends a run that takes longer than this, with an error that names the deadline and what the run waited for. A tool
-    /// that takes longer says so itself ([`Tool::run_deadline`](mrtr_server::Tool::run_deadline)). Time in which the
-    /// task waits for a client does not count.
+    /// Ends a run that takes longer than this, with an error that names the deadline and what the run waited for. A
+    /// tool that takes longer says so itself ([`Tool::run_deadline`](mrtr_server::Tool::run_deadline)). Time in which
+    /// the task waits for a client does not count.
     #[must_use]
     pub fn run_deadline(mut self, limit: Duration) -> Self {
         self.run_deadline = limit;
         self
     }
 
-    /// Lets an entry and a whole journal have at most so many bytes.
+    /// Limits the bytes of an entry and of a whole journal.
     #[must_use]
     pub fn limits(mut self, entry: usize, journal: usize) -> Self {
         (self.entry_limit, self.journal_limit) = (entry, journal);
         self
     }
 
-    /// Lets a caller have at most so many tasks that have not ended and whose time is not over.
+    /// Lets a caller have at most this many open tasks: those that have not ended and whose time is not over.
     #[must_use]
     pub fn most_open(mut self, tasks: usize) -> Self {
         self.most_open = tasks;
         self
     }
 
-    /// Lets the tasks of a caller keep at most so many bytes, and those of the whole store so many; beyond that a call
-    /// that is to become a task is refused. Without this, a store has its own
+    /// Limits the bytes that the tasks of a caller keep, and those that the tasks of the whole store keep. Beyond
+    /// either limit the server refuses a call that is to become a task. Without this, a store has its own
     /// [limit](crate::TaskStore::usual_bytes).
     ///
-    /// What is kept are arguments, journals, questions and results, and 1 KiB a task besides. A task that was created may
-    /// always record and end, so those that are open go beyond it by what comes of them.
+    /// Arguments, journals, questions and results count, and 1 KiB more for each task. A task that was created may
+    /// always record and end, so open tasks may go beyond the limits by what they record.
     ///
     /// ```
     /// use mrtr_tasks::TaskOptions;
@@ -194,21 +195,22 @@ impl TaskOptions {
         self
     }
 
-    /// Lets a caller wait for at most so many results at once.
+    /// Lets a caller wait for at most this many results at once.
     #[must_use]
     pub fn most_blocked(mut self, requests: usize) -> Self {
         self.most_blocked = requests;
         self
     }
 
-    /// Sends a state with what a task asks, in revisions in which `tasks/input_response` may bring it back (TK-19).
+    /// Sends a state with the questions of a task, in revisions in which `tasks/input_response` may bring it back
+    /// (TK-19).
     #[must_use]
     pub fn request_state(mut self) -> Self {
         self.request_state = true;
         self
     }
 
-    /// For how long a task is kept whose client wishes this.
+    /// The time for which a task is kept whose client wishes this; `None` is without a limit.
     pub(crate) fn granted(&self, wish: Option<Lifetime>) -> Option<Duration> {
         match wish {
             None => Some(self.ttl),
@@ -221,5 +223,5 @@ impl TaskOptions {
     }
 }
 
-/// Timers reach no further: what is added to a moment must not go past the end of time.
+/// The longest time that a timer may have: a moment plus this must not go past the end of time.
 const YEAR: Duration = Duration::from_hours(24 * 365);

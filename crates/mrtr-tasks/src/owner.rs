@@ -5,10 +5,10 @@ use std::fmt;
 use mrtr_server::Caller;
 use mrtr_server::transport::CallerKey;
 
-/// Whose a task is: the deployment it belongs to, the caller that created it, and on whose behalf. Any other owner is
-/// told that there is no such task.
+/// The owner of a task: the deployment that it belongs to, the caller that created it, and on whose behalf. A store
+/// tells any other owner that there is no such task.
 ///
-/// As a text it is what a store keeps and compares: one spelling for each owner, which an operator can read.
+/// A store keeps and compares its text: each owner has one spelling, which an operator can read.
 ///
 /// ```
 /// use mrtr_server::Caller;
@@ -23,14 +23,15 @@ use mrtr_server::transport::CallerKey;
 pub struct Owner(String);
 
 impl Owner {
-    /// The owner of what this caller, or one that no transport has told, creates at this deployment.
+    /// The owner of the tasks that this caller creates at this deployment. Without a caller, those of all callers that
+    /// the transport does not know.
     pub fn new(audience: &str, caller: Option<&Caller>, tenant: Option<&str>) -> Self {
         let who = caller.map(|caller| (caller.issuer(), caller.subject())).unzip();
         let parts = [Some(audience), who.0, who.1, tenant];
         Self(serde_json::to_string(&parts).expect("texts are JSON"))
     }
 
-    /// One that a store kept.
+    /// Restores an owner from the text that a store kept.
     pub fn from_kept(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -55,8 +56,9 @@ impl fmt::Debug for Owner {
 
 /// The account in which a task counts: open tasks, kept bytes and workers are divided between accounts.
 ///
-/// It is the owner's, unless the owner is anonymous and the transport tells its callers apart, such as by their address.
-/// Those share what they may see, since a task's id is all they need to find it, and do not share what they may take.
+/// It is the owner's, unless the owner is anonymous and the transport tells its callers apart, such as by their
+/// address. Such callers may see the same tasks, since a task's id is all they need to find it, but each has limits of
+/// its own.
 ///
 /// ```
 /// use mrtr_server::transport::CallerKey;
@@ -72,7 +74,7 @@ impl fmt::Debug for Owner {
 pub struct Account(String);
 
 impl Account {
-    /// The account of what this owner creates, as a caller that the transport knows by this key.
+    /// The account of the tasks that this owner creates, as a caller that the transport knows by this key.
     pub fn new(owner: &Owner, caller: Option<&CallerKey>) -> Self {
         let Some(name) = caller.and_then(CallerKey::anonymous_name) else { return Self::from(owner) };
         let name = serde_json::to_string(&name).expect("a text is JSON");
@@ -81,7 +83,7 @@ impl Account {
         Self(format!("{owner},{name}]"))
     }
 
-    /// An account that a store kept.
+    /// Restores an account from the text that a store kept.
     pub fn from_kept(text: impl Into<String>) -> Self {
         Self(text.into())
     }

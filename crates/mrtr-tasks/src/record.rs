@@ -1,4 +1,4 @@
-//! What is known of a task besides what it holds: the plain part, which stores search and transitions change.
+//! The record of a task: the plain part, without what the task holds. Stores search it, and transitions change it.
 
 mod transition;
 
@@ -12,7 +12,7 @@ use crate::{Account, Owner, TaskId};
 
 pub use transition::{Change, Company, Event, TransitionError};
 
-/// A task, without what it holds. Where it stands follows from this alone.
+/// A task without what it holds. Its status follows from this alone.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,9 +39,9 @@ pub use transition::{Change, Company, Event, TransitionError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a store keeps each of its members, and must not forget one")]
 pub struct TaskRecord {
-    /// Which task it is.
+    /// The id of the task.
     pub id: TaskId,
-    /// Whose.
+    /// The owner of the task.
     pub owner: Owner,
     /// The account in which it counts.
     pub account: Account,
@@ -49,45 +49,46 @@ pub struct TaskRecord {
     pub flow: FlowId,
     /// The tool that was called.
     pub tool: String,
-    /// The revision that it was created in, and belongs to.
+    /// The revision in which it was created, and to which it belongs.
     pub revision: Revision,
-    /// When it was created.
+    /// The time of its creation.
     pub created: Timestamp,
-    /// When it last changed: never earlier than before.
+    /// The time of its last change: never earlier than before.
     pub updated: Timestamp,
-    /// For how long after its creation it is kept; without a limit if there is none.
+    /// The time for which it is kept after its creation; there is no limit if this is `None`.
     pub ttl: Option<Duration>,
-    /// How long a client is asked to wait between two polls.
+    /// The time that a client is asked to wait between two polls.
     pub poll_interval: Duration,
-    /// For how long it is kept once it has ended, if that is later than the end of its ttl.
+    /// The time for which it is kept after its end, if that is later than the end of its ttl.
     pub retention: Duration,
-    /// Which run it is in, or was in last. A write under another number is refused.
+    /// The number of the run that it is in, or was in last. A store refuses a write under another number.
     pub fence: u64,
-    /// Until when a run has it, unless it says again that it lives.
+    /// The moment until which a run has it, unless the run renews its lease.
     pub leased_until: Option<Timestamp>,
-    /// When the next run may begin, while no run has it. `None` if it only waits for answers.
+    /// The moment from which the next run may begin, while no run has it. `None` if it only waits for answers.
     pub due: Option<Timestamp>,
-    /// Whether something came while a run had it, so that another run follows.
+    /// True if something came while a run had it, so that another run follows.
     pub run_again: bool,
-    /// Whether the run that has it has recorded anything new.
+    /// True if the run that has it has recorded anything new.
     pub progressed: bool,
-    /// How many runs in a row were lost: their leases ended, and they had recorded nothing new.
+    /// The number of runs in a row that were lost: their leases ended, and they had recorded nothing new.
     pub lost_runs: u32,
-    /// How many of those were alone in their process to the end, so that nothing else can have ended it.
+    /// The number of those that were alone in their process to the end, so that nothing else can have ended it.
     pub counted_losses: u32,
-    /// Whether the run that has it is on trial, and nothing else has begun in its process since.
+    /// True if the run that has it is on trial, and nothing else has begun in its process since.
     pub alone: bool,
-    /// Until when an instance makes room for its next run, which is to be alone, unless that instance says so again.
+    /// The moment until which an instance makes room for its next run, which is to be alone, unless the instance
+    /// extends this.
     pub reserved_until: Option<Timestamp>,
-    /// Since when it is set aside: too many runs were lost, and the next one is the operator's to allow.
+    /// The moment at which it was set aside: too many runs were lost, and only the operator can allow the next one.
     pub set_aside: Option<Timestamp>,
     /// The keys of the questions that are shown and not answered.
     pub open: Vec<String>,
-    /// How it ended, and when.
+    /// The way in which it ended, and the time of its end.
     pub ended: Option<(End, Timestamp)>,
 }
 
-/// How a task ended.
+/// The way in which a task ended.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskStatus;
@@ -98,12 +99,12 @@ pub struct TaskRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a store keeps which of them it is")]
 pub enum End {
-    /// There is a result.
+    /// The task has a result.
     Completed {
-        /// Whether the result says that the tool failed.
+        /// True if the result says that the tool failed.
         is_error: bool,
     },
-    /// There is a JSON-RPC error.
+    /// The task has a JSON-RPC error.
     Failed,
     /// Its time was over.
     Expired,
@@ -115,7 +116,7 @@ pub enum End {
 }
 
 impl End {
-    /// All of them.
+    /// All ways in which a task ends.
     pub const ALL: [Self; 6] = [
         Self::Completed { is_error: false },
         Self::Completed { is_error: true },
@@ -125,7 +126,7 @@ impl End {
         Self::Cancelled,
     ];
 
-    /// Where a task that ended so stands, in the published revision.
+    /// Returns the status of a task that ended in this way, in the published revision.
     pub const fn status(self) -> TaskStatus {
         match self {
             Self::Completed { .. } => TaskStatus::Completed,
@@ -134,7 +135,7 @@ impl End {
         }
     }
 
-    /// A word for a store, a log and an operator.
+    /// Returns the name that stores, logs and operators see.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Completed { is_error: false } => "completed",
@@ -148,7 +149,7 @@ impl End {
 }
 
 impl TaskRecord {
-    /// A task that was just created: its first run may begin. It counts in its owner's account.
+    /// Makes the record of a task that was just created: its first run may begin. It counts in its owner's account.
     pub fn new(
         id: TaskId,
         owner: Owner,
@@ -184,19 +185,20 @@ impl TaskRecord {
         }
     }
 
-    /// When its time is over. A task without a ttl has its retention once it is set aside: an operator may never come.
+    /// Returns the moment at which its time is over. A task without a ttl is kept for its retention once it is set
+    /// aside, since an operator may never come.
     pub fn expires(&self) -> Option<Timestamp> {
         let ttl = self.ttl.map(|ttl| self.created + ttl);
         ttl.or_else(|| self.set_aside.map(|since| since + self.retention))
     }
 
-    /// How it has ended by now, though no store may have noticed that its time is over.
+    /// Returns the way in which it has ended by now, even if no store has noticed that its time is over.
     pub fn end(&self, now: Timestamp) -> Option<End> {
         let is_expired = || self.expires().is_some_and(|end| end <= now).then_some(End::Expired);
         self.ended.map(|(end, _)| end).or_else(is_expired)
     }
 
-    /// Where it stands, in the published revision.
+    /// Returns its status at this moment, in the published revision.
     pub fn status(&self, now: Timestamp) -> TaskStatus {
         match self.end(now) {
             Some(end) => end.status(),
@@ -205,12 +207,14 @@ impl TaskRecord {
         }
     }
 
-    /// When a runner has to look at it: a run is due, or the lease of one ends. One on trial is looked for elsewhere.
+    /// Returns the moment at which a runner has to look at it: a run is due, or the lease of one ends. A task on trial
+    /// has another such moment: [`trial`](Self::trial).
     pub fn attention(&self) -> Option<Timestamp> {
         if self.is_on_trial() { None } else { self.next_look() }
     }
 
-    /// When a runner that has no other run has to look at it, if it is [on trial](Self::is_on_trial).
+    /// Returns the moment at which a runner that has no other run has to look at it, if it is [on
+    /// trial](Self::is_on_trial).
     pub fn trial(&self) -> Option<Timestamp> {
         if self.is_on_trial() { self.next_look() } else { None }
     }
@@ -219,7 +223,7 @@ impl TaskRecord {
         if self.ended.is_some() { None } else { self.leased_until.or(self.due) }
     }
 
-    /// From when on it may be removed: a task that has ended, and is not kept any longer.
+    /// Returns the moment from which a store may remove it: it has ended, and is not kept any longer.
     pub fn removable(&self) -> Option<Timestamp> {
         let (_, ended) = self.ended?;
         let kept = ended + self.retention;

@@ -1,4 +1,4 @@
-//! The runner: takes tasks whose runs are due, runs them under a lease, and keeps what comes of them.
+//! The runner: it takes tasks whose runs are due, runs them under a lease, and keeps their outcomes.
 
 mod claim;
 mod conclude;
@@ -66,7 +66,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
     }
 }
 
-/// Runs one task, which this instance has just acquired.
+/// Runs one task that this instance has just acquired.
 async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Worker, trial: Option<OnTrial>) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
@@ -77,10 +77,11 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Work
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
-    // Dropped last, since it has the runner look for work, for which there must be a worker by then.
+    // Dropped last: it makes the runner look for work, for which there must be a worker by then.
     let _running = inner.running(run, &signal);
     let _worker = worker;
-    // From before the handler is first polled, which may block this thread, until what came of it is kept.
+    // The lease is held from before the handler is first polled, since a poll may block this thread, until the outcome
+    // is kept.
     let lease = lease::hold(&inner, run, &signal, asked);
     let acquitted = trial.map(|trial| trial.begin(signal.clone()));
     run_acquired(&inner, run, task, signal, lease, acquitted).instrument(span).await;
@@ -111,7 +112,7 @@ async fn run_acquired(
     let progress = Progress::default();
     let sink = Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone());
     let sink = Arc::new(sink.on_trial(acquitted.clone()));
-    // The task's own time is its supervisor's to know: a question may extend it.
+    // The supervisor of the run watches the task's own time: a question may extend it.
     let lasts = inner.options.run_deadline;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
@@ -122,14 +123,14 @@ async fn run_acquired(
         ran = running => Some(ran),
         () = lease::supervise(inner, run, &signal, &progress, &mut lease, expires) => None,
     };
-    // Nothing of the handler runs any more, whatever the store does with what came of it.
+    // The handler does not run any more, whatever the store does with the outcome.
     if let Some(acquitted) = acquitted {
         acquitted.tell();
     }
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
 }
 
-/// Has a journal kept in fewer bytes whose entries take the place of others, as those of yield points do.
+/// Compacts a journal in which entries take the place of others, as those of yield points do.
 async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal) {
     let kept: usize = task.entries.iter().map(Vec::len).sum();
     if kept < COMPACTED_FROM && task.entries.len() < ENTRIES_OF_A_RUN {
@@ -141,13 +142,13 @@ async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal
     }
     let Some(attached) = inner.attached() else { return };
     let sealed = attached.vault.seal(Kind::Entries, run.id, &entries);
-    // If it fails, the journal is as long as it was; whether this run still has the task, its next entry tells.
+    // If this fails, the journal stays as long as it was. The next entry tells whether this run still has the task.
     if let Err(error) = inner.store.compact(run, task.entries.len(), sealed).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "the journal of a task was not compacted");
     }
 }
 
-/// For how long from now a task lasts that was just acquired for this long.
+/// The time that is left to a task that was just acquired for this long.
 fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
     let (expires, leased_until) = (record.expires()?, record.leased_until?);
     Some((expires.since(leased_until) + lease).saturating_sub(leased_until.since(expires)))
@@ -181,12 +182,13 @@ impl OpenedTask {
 
 /// A journal that is shorter than this is left as it is.
 const COMPACTED_FROM: usize = 64 * 1024;
-/// After so many entries a run makes way for another, which begins with a journal that was compacted.
+/// After this many entries a run makes way for another, which begins with a compacted journal.
 const ENTRIES_OF_A_RUN: usize = 1000;
-/// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.
+/// The pause of a task whose journal has a newer form, or is sealed with a key that this instance lacks: another
+/// instance may be able to read it.
 const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);
 
-/// Sweeps now and then, for as long as it is polled: beside the claims, which do not wait for it.
+/// Sweeps now and then, for as long as it is polled. It runs beside the claims, which do not wait for it.
 async fn keep_sweeping(inner: &Inner) {
     loop {
         sweep(inner).await;
@@ -194,7 +196,8 @@ async fn keep_sweeping(inner: &Inner) {
     }
 }
 
-/// Sweeps until it is done, in batches. After each, the store is others' for as long as the batch took.
+/// Sweeps in batches until nothing is left. After each batch it leaves the store to others for as long as the batch
+/// took.
 async fn sweep(inner: &Inner) {
     loop {
         let begin = Instant::now();

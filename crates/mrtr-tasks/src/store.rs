@@ -1,4 +1,4 @@
-//! What keeps tasks: a few verbs over plain records and sealed bytes.
+//! The store of tasks: a few verbs over plain records and sealed bytes.
 
 mod clock_watch;
 mod memory;
@@ -23,14 +23,14 @@ pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, PAUSE_BEFORE_UNSEEN, Turn
 /// Keeps tasks.
 ///
 /// A verb reads the record, applies one [`Event`](crate::record::Event) to it, and writes it back together with the
-/// bytes that come with the verb: all of it or nothing, and in one order with every other verb on this task. What a
-/// verb acknowledges has been written to where a crash of the process does not reach. Nothing is needed across tasks.
+/// bytes that come with the verb: all of it or nothing, and in one order with every other verb on this task. A crash of
+/// the process does not lose what a verb has acknowledged. Nothing has to be atomic across tasks.
 ///
-/// Time is the store's own, so that instances whose clocks differ agree: leases and pauses are durations that it adds.
-/// The bytes are sealed by the time they come here, unless the operator did without; a store does not look into them.
+/// All times are the store's, so that instances whose clocks differ agree: leases and pauses are durations that it adds
+/// to its own time. The bytes come here sealed, unless the operator did without; a store does not look into them.
 ///
-/// [`contract::check`](crate::contract::check) (feature `contract`) tries all of it. What a false yes costs is said
-/// with each verb.
+/// [`contract::check`](crate::contract::check) (feature `contract`) tests all of this. A false yes is an `Ok` from a
+/// verb that had to refuse, or that has not done its work; each verb says what it costs.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,114 +43,118 @@ pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, PAUSE_BEFORE_UNSEEN, Turn
 /// ```
 #[async_trait]
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
-    /// The time, by which all verbs go.
+    /// Returns the store's time, by which all verbs go.
     async fn now(&self) -> Result<Timestamp, StoreError>;
 
-    /// How many bytes all tasks may keep, unless [the operator](crate::TaskOptions::kept_bytes) says otherwise: 1 GiB.
+    /// Returns the number of bytes that all tasks may keep, unless [the operator](crate::TaskOptions::kept_bytes) says
+    /// otherwise: 1 GiB.
     fn usual_bytes(&self) -> u64 {
         TaskOptions::DEFAULT_STORE_BYTES
     }
 
-    /// Keeps a new task, unless its owner has one for this flow: then that one is told. The new one is stamped with the
-    /// store's time.
+    /// Keeps a new task, unless its owner has one for this flow: then it returns that one. The new one is stamped with
+    /// the store's time.
     ///
-    /// Refused if the owner or the store already has as much as it may. Tasks whose time is over are not open, whether or
-    /// not a sweep has noticed: some of the owner's are ended here if they are in the way. Creations at once may go beyond
-    /// the limits by what they bring themselves.
+    /// Refuses the task if its [account](crate::Account) or the store already has as much as it may. Tasks whose time
+    /// is over are not open, whether or not a sweep has noticed: the store ends some of the account's here if they are
+    /// in the way. Concurrent creations may go beyond the limits by what they bring themselves.
     ///
     /// A false yes loses a task whose handle a client has.
     async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError>;
 
-    /// Takes tasks whose runs are due or were lost: of these tools, at most so many. Owners come in turns, [at most so
-    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each owner, those that waited longest come first. Each has
-    /// a new fence. Of those on trial it takes one by itself, if at all: [`Wanted::choose`] says when.
+    /// Takes at most so many tasks of these tools, whose runs are due or were lost. Accounts come in turns, [at most so
+    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each account, the tasks that waited longest come
+    /// first. Each task gets a new fence. A task on trial is taken by itself, and only when [`Wanted::choose`] says so.
     ///
-    /// A task whose time is over is not due, whether or not a sweep has noticed, and stands in the way of its owner's
-    /// alone: where [too many](EXPIRED_PASSED_OVER) do, some are ended here, and there may be more at once.
+    /// A task whose time is over is not due, whether or not a sweep has noticed. It is in the way of its own account's
+    /// tasks only: where [too many](EXPIRED_PASSED_OVER) are, the store ends some here, and there may be more to take
+    /// at once.
     ///
     /// A task given to two runners under one fence runs twice.
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
 
-    /// The run lives. Without a message that is no change to be told.
+    /// Renews the lease of a run that lives. Without a message, [`changed`](Self::changed) does not tell of it.
     ///
     /// A false yes lets two runs go on beside each other.
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError>;
 
-    /// What renews leases from a thread that is not a runtime's: it goes on while every runtime of the process is blocked.
+    /// Makes a keeper that renews leases from a thread that is not a runtime's: it goes on while every runtime of the
+    /// process is blocked.
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
 
-    /// Something else begins in the process of the run: if the run is lost, that need not be its own doing. No change to
-    /// be told.
+    /// Notes that something else begins in the process of the run: if the run is lost, that need not be its own doing.
+    /// [`changed`](Self::changed) does not tell of it.
     ///
-    /// A false yes sets a task aside that did nothing.
+    /// A false yes sets aside a task that did nothing wrong.
     async fn accompany(&self, run: Run) -> Result<(), StoreError>;
 
-    /// Keeps entries of the run, the questions that they open, and those that they retire. A key that the task has used
-    /// before is refused with [`StoreError::KeyUsed`].
+    /// Keeps entries of the run, the questions that they open, and those that they retire. It refuses a key that the
+    /// task has used before with [`StoreError::KeyUsed`].
     ///
     /// A false yes repeats an effect, or shows a question whose answer is lost.
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError>;
 
-    /// Puts these entries in the place of the first so many, which say no more than they do; if there are none, nothing is
-    /// changed. Entries that came since the task was acquired stay behind them.
+    /// Replaces the first so many entries with these, which say as much as those did. If the task has no entries any
+    /// more, nothing changes. Entries that came since the task was acquired stay behind them.
     ///
-    /// A false yes costs room. Entries that go though they are none of the first lose an answer.
+    /// A false yes costs room. If a store replaces other entries than the first ones, an answer is lost.
     async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError>;
 
-    /// The run has ended with something missing: keeps what it recorded last and gives the task up.
+    /// Ends a run that misses something, such as an answer: keeps what it recorded last, and gives the task up.
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError>;
 
-    /// The run gives the task up for another to go on after a pause.
+    /// Gives the task up, for another run to go on after a pause.
     async fn hand_over(&self, run: Run, pause: Duration) -> Result<(), StoreError>;
 
-    /// The run has ended the task: keeps what came of it, and erases its entries and questions.
+    /// Ends the task as its run says: keeps the result, and erases the task's entries and questions.
     ///
-    /// A false yes loses a result, or gives a client one of a task that it was told is cancelled.
+    /// A false yes loses a result, or gives a client a result of a task that it was told is cancelled.
     async fn finish(&self, run: Run, end: End, result: Vec<u8>) -> Result<(), StoreError>;
 
-    /// Keeps answers to open questions, as entries, and has the task run. Answers to other keys change nothing. Says
-    /// which keys were answered: of two answers to one key, the first.
+    /// Keeps answers to open questions, as entries, and makes the task run. Answers to other keys change nothing.
+    /// Returns the keys that were answered: of two answers to one key, the first counts.
     ///
     /// A false yes loses an answer that a person gave.
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError>;
 
-    /// Asks under a fresh key what was asked under this one, whose answer would not do. Says whether that was still open.
-    /// A key that the task has used before is refused with [`StoreError::KeyUsed`].
+    /// Asks a question again under a fresh key, since an answer to it under this key was refused. Returns whether this
+    /// key was still open. It refuses a fresh key that the task has used before with [`StoreError::KeyUsed`].
     async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError>;
 
-    /// Has the task run, since something outside has happened that its flow may wait for.
+    /// Makes the task run, since something outside has happened that its flow may wait for.
     async fn wake(&self, id: TaskId) -> Result<(), StoreError>;
 
-    /// Ends the task unless it has ended, and erases its entries and questions. The operator has no owner.
+    /// Ends the task unless it has ended, and erases its entries and questions. For the operator, `owner` is `None`.
     ///
-    /// A false yes lets a task go on that a client was told is cancelled.
+    /// A false yes lets a task go on though a client was told that it is cancelled.
     async fn cancel(&self, id: TaskId, owner: Option<&Owner>) -> Result<(), StoreError>;
 
-    /// Has the task run, however many of its runs were lost, also if it is set aside.
+    /// Makes the task run, however many of its runs were lost, and also if it is set aside.
     async fn retry(&self, id: TaskId) -> Result<(), StoreError>;
 
-    /// A task with its open questions and what came of it. The operator has no owner.
+    /// Returns a task with its open questions and its result. For the operator, `owner` is `None`.
     async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError>;
 
-    /// The records of those of these tasks that there are, in no order. They are not read on a thread of a runtime.
+    /// Returns the records of those of these tasks that exist, in no order. The store does not read them on a thread of
+    /// a runtime.
     async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError>;
 
-    /// Tasks in the order of their creation, after a place in that order. The operator has no owner.
+    /// Lists tasks in the order of their creation, after a place in that order. For the operator, `owner` is `None`.
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError>;
 
     /// Ends tasks whose time is over and removes those that are not kept any longer, at most so many of each.
     async fn sweep(&self, most: usize) -> Result<Swept, StoreError>;
 
-    /// Where the order of changes stands: [`changed`](Self::changed) tells what comes after.
+    /// Returns the present place in the order of changes: [`changed`](Self::changed) tells what comes after.
     async fn cursor(&self) -> Result<Cursor, StoreError>;
 
-    /// Waits until tasks have changed after this place, by any instance, and says which: a hint, which may name a task
-    /// twice, or one that has not changed. None is left out.
+    /// Waits until any instance has changed tasks after this place, and returns those tasks. The answer is a hint: it
+    /// may name a task twice, or one that has not changed, but it leaves none out.
     async fn changed(&self, since: Cursor) -> Result<Changes, StoreError>;
 }
 
-/// Renews the leases of many runs at once, and blocks its thread meanwhile. It must not be used on one of a runtime, and
-/// needs none: a store whose verbs do has what it needs besides.
+/// Renews the leases of many runs at once, and blocks its thread meanwhile. It must not be used on a thread of a
+/// runtime, and needs no runtime: a store whose verbs need one gives its keeper what it needs instead.
 ///
 /// ```
 /// use std::time::Duration;
@@ -163,14 +167,14 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 /// assert!(keep(&mut *MemoryTaskStore::default().lease_keeper(), &[]));
 /// ```
 pub trait LeaseKeeper: Send {
-    /// These runs live: what came of each, in their order, as [`TaskStore::renew`] says it. In bounded time, also if the
-    /// store does not answer.
+    /// Renews the leases of these runs, and returns for each, in their order, what [`TaskStore::renew`] would. It
+    /// returns in bounded time, also if the store does not answer.
     ///
     /// A false yes lets two runs go on beside each other.
     fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>>;
 }
 
-/// A task to be kept.
+/// A new task for a store to keep.
 ///
 /// ```
 /// use mrtr_tasks::store::NewTask;
@@ -185,13 +189,13 @@ pub trait LeaseKeeper: Send {
 pub struct NewTask {
     /// Its record.
     pub record: TaskRecord,
-    /// What was called, and by which client.
+    /// The call, and the client that made it.
     pub call: Vec<u8>,
-    /// What its flow knows already.
+    /// The journal entries that its flow has already.
     pub entries: Option<Vec<u8>>,
 }
 
-/// How much may be there before a task is created.
+/// The limits that a store checks before it creates a task.
 ///
 /// ```
 /// use mrtr_tasks::store::Limits;
@@ -202,11 +206,12 @@ pub struct NewTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a store checks each of its members")]
 pub struct Limits {
-    /// How many tasks of its owner may be open, it included: they have not ended, and their time is not over.
+    /// The number of tasks of its account that may be open, it included: they have not ended, and their time is not
+    /// over.
     pub open: usize,
-    /// How many bytes all tasks of its owner may keep, it included. See [`TASK_BYTES`].
+    /// The number of bytes that all tasks of its account may keep, it included. See [`TASK_BYTES`].
     pub bytes: u64,
-    /// How many bytes all tasks of the store may keep, it included.
+    /// The number of bytes that all tasks of the store may keep, it included.
     pub store_bytes: u64,
 }
 
@@ -214,7 +219,8 @@ impl Limits {
     /// No limits at all.
     pub const NONE: Self = Self { open: usize::MAX, bytes: u64::MAX, store_bytes: u64::MAX };
 
-    /// For stores: checks that a task which keeps so many bytes may come to those that its owner has, and all have.
+    /// For stores: checks that a new task of so many bytes fits, beside the bytes that the tasks of its account and all
+    /// tasks keep.
     ///
     /// ```
     /// use mrtr_tasks::store::Limits;
@@ -234,11 +240,12 @@ impl Limits {
     }
 }
 
-/// For stores: what a task keeps besides the bytes that it was given, such as its record, indexes and its last message.
+/// For stores: the bytes that a task keeps besides those that it was given, such as for its record, indexes and last
+/// message.
 ///
-/// A task keeps this, its call, its entries, and the bodies of all questions that it has opened; once it has ended, this
-/// and its result. A store knows the number for each owner and for all, by what it adds and takes away with each write,
-/// so it never drifts from what is kept. Of a task that is open it may leave out [`UNCOUNTED_BYTES`].
+/// A task keeps this, its call, its entries, and the bodies of all questions that it has opened; once it has ended,
+/// this and its result. A store knows the number for each account and for all, by what it adds and takes away with each
+/// write, so it never drifts from what is kept. For an open task it may leave out [`UNCOUNTED_BYTES`].
 ///
 /// ```
 /// use mrtr_tasks::store::TASK_BYTES;
@@ -247,8 +254,8 @@ impl Limits {
 /// ```
 pub const TASK_BYTES: u64 = 1024;
 
-/// For stores: of what an open task has come to keep since its creation, so much less than this need not be counted for
-/// its owner and for all, since a store may have to do so in a place that many write to.
+/// For stores: the bytes that an open task may come to keep, since its creation, before they must count for its account
+/// and for all. A store may have to count in a place that many write to, so it need not count less than this.
 ///
 /// ```
 /// use mrtr_tasks::store::UNCOUNTED_BYTES;
@@ -257,7 +264,7 @@ pub const TASK_BYTES: u64 = 1024;
 /// ```
 pub const UNCOUNTED_BYTES: u64 = 32 * 1024;
 
-/// What became of a task to be kept.
+/// The outcome of the creation of a task.
 ///
 /// ```
 /// use mrtr_tasks::store::Created;
@@ -271,11 +278,11 @@ pub const UNCOUNTED_BYTES: u64 = 32 * 1024;
 pub struct Created {
     /// The task that the owner now has for this flow.
     pub record: TaskRecord,
-    /// Whether it is the new one.
+    /// True if it is the new one.
     pub is_new: bool,
 }
 
-/// Which work a runner wants.
+/// The work that a runner wants.
 ///
 /// ```
 /// use std::time::Duration;
@@ -297,17 +304,18 @@ pub struct Created {
 pub struct Wanted {
     /// The tools that its instance serves.
     pub tools: Vec<String>,
-    /// For how long it has each task, unless it renews that: a millisecond at least, since a lease that is over at once
-    /// would have the task taken again in the same breath.
+    /// The time for which it has each task, unless it renews the lease: a millisecond at least, since a task whose
+    /// lease is over at once would be taken again at once.
     pub lease: Duration,
-    /// How many at most.
+    /// The largest number of tasks.
     pub most: usize,
-    /// How it stands to tasks on trial.
+    /// The way in which it treats tasks on trial.
     pub trials: Trials,
-    /// What runs in this instance: it is left out, though its lease may be over, for a task never runs beside itself in
-    /// one process. How soon there may be more leaves it out too.
+    /// The tasks that run in this instance. The store leaves them out even if their leases are over, since a task never
+    /// runs beside itself in one process. [`Acquired::next`] leaves them out too.
     pub running: Vec<TaskId>,
-    /// Whose turn it is, and who has enough: their tasks are left out, and so they are of how soon there may be more.
+    /// The turns over accounts. The store leaves out the tasks of accounts that have enough, and so does
+    /// [`Acquired::next`].
     pub turns: Turns,
 }
 
@@ -323,15 +331,15 @@ pub struct Wanted {
 pub struct Acquired {
     /// The tasks.
     pub tasks: Vec<AcquiredTask>,
-    /// How soon there may be more, if nothing changes before: a run is due, or the lease of one ends, also of those that
-    /// were just taken. Nothing is known to be due if there is no such time.
+    /// The time after which there may be more, if nothing changes before: a run is due, or the lease of one ends, also
+    /// of those that were just taken. `None` if nothing is known to be due.
     pub next: Option<Duration>,
-    /// Whether a task on trial comes first. A runner that has no run asks for it; another one takes nothing until it has
-    /// none.
+    /// True if a task on trial comes first. A runner that has no run asks for it; any other runner takes nothing until
+    /// it has none.
     pub trial_waits: bool,
-    /// Tasks that were set aside: their last runs were lost, and this was noticed now.
+    /// Tasks that the store has just set aside: their last runs were lost.
     pub set_aside: Vec<TaskId>,
-    /// Where turns go on next.
+    /// The place where turns go on next.
     pub turn: Option<Turn>,
 }
 
@@ -349,13 +357,13 @@ pub struct Acquired {
 pub struct AcquiredTask {
     /// Its record, with the fence of the run that begins.
     pub record: TaskRecord,
-    /// What was called.
+    /// The call, and the client that made it.
     pub call: Vec<u8>,
-    /// What its flow knows, in the order in which it was kept.
+    /// The entries that its flow has, in the order in which they were kept.
     pub entries: Vec<Vec<u8>>,
     /// The questions that are open.
     pub open: Vec<KeptQuestion>,
-    /// Keys that it has used and that stand for nothing any more, in no order.
+    /// Keys that it has used for questions that are not open any more, in no order.
     pub used: Vec<String>,
 }
 
@@ -377,7 +385,7 @@ pub struct Run {
     pub fence: u64,
 }
 
-/// What a run has recorded.
+/// The entries, questions and progress that a run has recorded.
 ///
 /// ```
 /// use mrtr_tasks::store::Recorded;
@@ -394,11 +402,11 @@ pub struct Recorded {
     pub opened: Vec<KeptQuestion>,
     /// Keys of questions that are not asked any more.
     pub retired: Vec<String>,
-    /// Whether there is something in it that was not known before.
+    /// True if something in it was not known before.
     pub progressed: bool,
-    /// For how long from now the task must last at least.
+    /// The least time for which the task must last from now on.
     pub lasts: Option<Duration>,
-    /// What the flow last said of its progress, if that is new.
+    /// The last progress message of the flow, if it is new.
     pub message: Option<Vec<u8>>,
 }
 
@@ -413,13 +421,13 @@ pub struct Recorded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a key and its question")]
 pub struct KeptQuestion {
-    /// Under which key: a task uses each for one question only.
+    /// The key of the question: a task uses each key for one question only.
     pub key: String,
     /// The question.
     pub body: Vec<u8>,
 }
 
-/// An answer to be kept.
+/// An answer for a store to keep.
 ///
 /// ```
 /// use mrtr_tasks::store::Answer;
@@ -430,13 +438,13 @@ pub struct KeptQuestion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a key and its answer")]
 pub struct Answer {
-    /// To which question.
+    /// The key of its question.
     pub key: String,
-    /// The entry that it is in the journal.
+    /// Its entry in the journal.
     pub entry: Vec<u8>,
 }
 
-/// A task, as it is shown.
+/// A task as a store returns it.
 ///
 /// ```
 /// use mrtr_tasks::store::KeptTask;
@@ -454,9 +462,9 @@ pub struct KeptTask {
     pub now: Timestamp,
     /// The questions that are open.
     pub open: Vec<KeptQuestion>,
-    /// What its flow last said of its progress.
+    /// The last progress message of its flow.
     pub message: Option<Vec<u8>>,
-    /// What came of it, if it completed or failed by an error.
+    /// Its result, or the error that it failed with.
     pub result: Option<Vec<u8>>,
 }
 
@@ -489,7 +497,7 @@ pub struct Listed {
     pub record: TaskRecord,
 }
 
-/// What a sweep did.
+/// The outcome of a sweep.
 ///
 /// ```
 /// use mrtr_tasks::store::Swept;
@@ -499,9 +507,9 @@ pub struct Listed {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "two numbers")]
 pub struct Swept {
-    /// How many tasks were ended, since their time was over.
+    /// The number of tasks that the sweep ended, since their time was over.
     pub expired: usize,
-    /// How many were removed.
+    /// The number of tasks that the sweep removed.
     pub removed: usize,
 }
 
@@ -516,7 +524,7 @@ pub struct Swept {
 #[expect(clippy::exhaustive_structs, reason = "a number")]
 pub struct Cursor(pub u64);
 
-/// Which tasks have changed.
+/// The tasks that have changed, up to a place in the order of changes.
 ///
 /// ```
 /// use mrtr_tasks::store::{Changed, Changes, Cursor};
@@ -543,13 +551,13 @@ pub struct Changes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a store can name them, or cannot")]
 pub enum Changed {
-    /// These.
+    /// These tasks.
     These(Vec<TaskId>),
-    /// So many, or so long ago, that any may have changed.
+    /// More tasks than the store names, or changes too long ago: any task may have changed.
     Many,
 }
 
-/// Why a store did not do what it was asked to.
+/// The reason why a store did not do what it was asked to.
 ///
 /// ```
 /// use mrtr_tasks::store::StoreError;
@@ -562,7 +570,7 @@ pub enum StoreError {
     /// There is no such task, or it is another owner's.
     #[error("there is no such task")]
     NotFound,
-    /// Where it stands, this does not happen to it.
+    /// The task does not allow this in its present state.
     #[error(transparent)]
     Refused(#[from] TransitionError),
     /// Its owner has as many tasks as it may.
@@ -577,10 +585,10 @@ pub enum StoreError {
     /// The task has used this key before.
     #[error("the task has used the key `{0}` before")]
     KeyUsed(String),
-    /// The store has more to do than it can, and has not begun with this: it is worth another try soon.
+    /// The store has more to do than it can, and has not begun with this: another try soon may succeed.
     #[error("the store of tasks is busy")]
     Busy(#[source] Box<dyn Error + Send + Sync>),
-    /// The store itself failed. Whether the verb was carried out is not known.
+    /// The store itself failed. It is not known whether the verb was carried out.
     #[error("the store of tasks failed")]
     Store(#[source] Box<dyn Error + Send + Sync>),
 }

@@ -20,7 +20,7 @@ use crate::store::{Run, StoreError, TaskStore};
 use crate::vault::Vault;
 
 /// Runs calls of tools as tasks: they go on without their client, ask through their task, and survive a restart of the
-/// server if the store does. Clones are the same.
+/// server if the store does. Clones share one state.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
@@ -44,22 +44,22 @@ pub(crate) struct Inner {
     pub(crate) options: TaskOptions,
     pub(crate) random: ProcessRandom,
     pub(crate) hub: Hub,
-    /// Has the runner look for work.
+    /// Makes the runner look for work.
     pub(crate) work: Notify,
     pub(crate) phase: watch::Sender<Phase>,
     /// Renews the leases of the runs of this instance.
     pub(crate) leases: LeaseThread<Run>,
-    /// How to stop the runs of this instance.
+    /// The signals that stop the runs of this instance.
     runs: Mutex<HashMap<Run, StopSignal>>,
-    /// How many there are.
+    /// The number of runs.
     running: watch::Sender<usize>,
-    /// How many requests of each owner wait for a result.
+    /// The number of requests of each owner that wait for a result.
     pub(crate) blocked: Mutex<HashMap<String, usize>>,
     attached: OnceLock<Attached>,
     pub(crate) is_started: AtomicBool,
 }
 
-/// What is known once there is a server.
+/// The parts that are known once there is a server.
 pub(crate) struct Attached {
     pub(crate) host: Host,
     pub(crate) vault: Vault,
@@ -67,23 +67,23 @@ pub(crate) struct Attached {
     pub(crate) audience: String,
 }
 
-/// Whether the instance takes on work.
+/// The phase of an instance: it takes on work, or does not any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// It takes nothing on, and requests that wait for a result are told. What runs goes on.
+    /// The instance takes nothing on, and requests that wait for a result get an error. Its runs go on.
     Stopping,
-    /// It gives up what it has, too.
+    /// The instance gives up its runs, too.
     ShuttingDown,
 }
 
 impl Tasks {
-    /// Tasks in this store, with the usual options.
+    /// Makes tasks that this store keeps, with the default options.
     pub fn new(store: impl TaskStore) -> Self {
         Self::with_options(Arc::new(store), TaskOptions::default())
     }
 
-    /// Tasks in this store.
+    /// Makes tasks that this store keeps, with these options.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -110,12 +110,13 @@ impl Tasks {
         }))
     }
 
-    /// Takes on no more work, stops what runs here, and hands it over to other instances, or to this one when it comes
-    /// back: steps that were begun have the grace of the options to finish. Requests that wait for a result are told.
+    /// Takes on no more work, stops the runs of this instance, and hands their tasks over to other instances, or to
+    /// this one when it comes back. Steps that have begun have the [grace](TaskOptions::grace) of the options to
+    /// finish. Requests that wait for a result get an error.
     ///
-    /// It is the last thing that a process does. Before it, the transport ends, and has told the server so first
-    /// ([`Server::begin_shutdown`](mrtr_server::Server::begin_shutdown)): from then on no task is begun here, and a
-    /// `tasks/result` that blocks is answered, so that it does not hold the transport up.
+    /// A process calls this last, after its transport has ended. The transport has first told the server that it ends
+    /// ([`Server::begin_shutdown`](mrtr_server::Server::begin_shutdown)): from then on this instance begins no task,
+    /// and it answers each `tasks/result` that blocks, so that none holds the transport up.
     ///
     /// ```
     /// use mrtr_tasks::Tasks;
@@ -135,7 +136,7 @@ impl Tasks {
         inner.leases.close();
     }
 
-    /// Takes on no more work, and tells requests that wait for a result.
+    /// Takes on no more work, and ends requests that wait for a result with an error.
     pub(crate) fn stop_claiming(&self) {
         self.0.phase.send_if_modified(|phase| {
             let is_running = *phase == Phase::Running;
@@ -161,7 +162,7 @@ impl Inner {
         self.attached.get()
     }
 
-    /// Whether tasks are begun here.
+    /// Returns true if this instance begins runs.
     pub(crate) fn takes_work(&self) -> bool {
         *self.phase.borrow() == Phase::Running
     }
@@ -186,7 +187,7 @@ impl Inner {
         self.signals().keys().map(|run| run.id).collect()
     }
 
-    /// Takes note of a run of this instance, for as long as the value lives.
+    /// Notes a run of this instance, for as long as the value lives.
     pub(crate) fn running(self: &Arc<Self>, run: Run, signal: &StopSignal) -> Running {
         self.signals().insert(run, signal.clone());
         self.running.send_modify(|running| *running += 1);

@@ -1,10 +1,10 @@
-//! What a task holds, sealed before a store gets it and opened after it gave it back.
+//! The seal on what a task holds: put on before a store gets it, and opened after the store gave it back.
 
 use mrtr_state::{Refusal, Sealer};
 
 use crate::TaskId;
 
-/// What bytes are: they open as nothing else.
+/// The kind of sealed bytes: they open as no other kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Call,
@@ -28,12 +28,12 @@ impl Kind {
     }
 }
 
-/// Seals with the server's keys, where they outlive the process; otherwise what a store kept could not be read again,
-/// and bytes stay as they are.
+/// Seals with the server's keys if they outlive the process. Otherwise bytes stay as they are, since no later process
+/// could open them.
 #[derive(Debug)]
 pub(crate) struct Vault(Option<Sealer>);
 
-/// Bytes that a store gave back cannot be read.
+/// An error that says that bytes which a store gave back cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("what is kept cannot be opened: {}", .0.label())]
@@ -60,7 +60,8 @@ impl Vault {
         }
     }
 
-    /// With keys nothing plain is read: a store that was tampered with must not tell a server what to do.
+    /// Opens bytes that a store kept. With keys it reads nothing plain: a store that was tampered with must not tell a
+    /// server what to do.
     pub(crate) fn open(&self, kind: Kind, id: TaskId, kept: &[u8]) -> Result<Vec<u8>, Unreadable> {
         match (&self.0, kept) {
             (Some(sealer), kept) => sealer.open_at_rest(kind.name(), id.as_bytes(), kept).map_err(Unreadable::Sealed),
@@ -70,5 +71,5 @@ impl Vault {
     }
 }
 
-/// What is sealed begins with the number of its form, from 1.
+/// The first byte of plain bytes. Sealed bytes begin with the number of their form, from 1.
 const PLAIN: u8 = 0;

@@ -10,7 +10,7 @@ use mrtr_state::Timestamp;
 use crate::body::internal_error;
 use crate::{End, TaskRecord};
 
-/// What a call that became a task is answered with: where it stands now, since a replay may come later.
+/// The reply to a call that became a task. It gives the task's present state, since a replay may come later.
 pub(crate) fn created(record: &TaskRecord, is_new: bool, now: Timestamp) -> Result<Json, ProtocolError> {
     if record.revision.has(Feature::CoreTasks) {
         let mut state = core(record, now);
@@ -23,7 +23,7 @@ pub(crate) fn created(record: &TaskRecord, is_new: bool, now: Timestamp) -> Resu
     write(&extension::CreateTaskResult::new(extension::TaskType::Task, status, facts(record, None)), record)
 }
 
-/// Where a task stands, in the family of the published revision.
+/// The state of a task, in the family of the published revision.
 pub(crate) fn detailed(
     record: &TaskRecord,
     now: Timestamp,
@@ -50,7 +50,7 @@ pub(crate) fn detailed(
     })
 }
 
-/// Where a task stands, in the family of the older revisions: a result that says that the tool failed is a failure.
+/// The state of a task, in the family of the older revisions: a result that says that the tool failed is a failure.
 pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
     let end = record.end(now);
     let status = match end {
@@ -69,7 +69,7 @@ pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
     core_state(record, status, Some(text))
 }
 
-/// The error of a task that ended without a run saying how.
+/// The error of a task that ended without a run saying how; `None` if a run ended it.
 pub(crate) fn end_error(record: &TaskRecord, end: End) -> Option<ProtocolError> {
     match end {
         End::Completed { .. } | End::Failed => None,
@@ -106,23 +106,23 @@ fn core_state(record: &TaskRecord, status: TaskStatus, message: Option<String>) 
     state
 }
 
-/// A task without a ttl has an end while it is set aside.
+/// The lifetime of a task. One without a ttl has an end while it is set aside.
 fn lifetime(record: &TaskRecord) -> Lifetime {
     let lasts = record.expires().map(|end| end.since(record.created));
     lasts.map_or(Lifetime::Unlimited, |lasts| Lifetime::Milliseconds(millis(lasts)))
 }
 
-/// What a client is told of a task that is set aside.
+/// The message for clients of a task that is set aside.
 const SET_ASIDE: &str = "The task is set aside: its last runs were lost. It goes on when an operator of the server \
                          retries it, and what it has done is kept until its time is over.";
 
-/// At most what every client can read as a number: what lasts longer is told to last that long.
+/// The milliseconds of a duration, at most as many as every client can read as a number.
 fn millis(duration: Duration) -> u64 {
     const LARGEST: u64 = (1 << 53) - 1;
     u64::try_from(duration.as_millis()).unwrap_or(LARGEST).min(LARGEST)
 }
 
-/// In ISO 8601.
+/// The moment in ISO 8601.
 fn iso(moment: Timestamp) -> String {
     let time = UNIX_EPOCH.checked_add(Duration::from_millis(moment.as_millis())).unwrap_or_else(SystemTime::now);
     humantime::format_rfc3339_millis(time).to_string()

@@ -1,4 +1,5 @@
-//! Every race of leases, answers, cancel and finish: all states of a small world are visited, over the real transitions.
+//! Every race of leases, answers, cancel and finish: the explorer visits all states of a small world, over the real
+//! transitions.
 
 #[path = "explorer/canonical.rs"]
 mod canonical;
@@ -81,7 +82,7 @@ fn a_finish_that_overwrites_a_cancel_is_found() {
     assert_eq!(after_cancel, told);
 }
 
-/// What a store keeps is kept twice if it is sent twice: a fault of the runner, which no transition mends.
+/// A store keeps twice what a runner sends twice: this is a fault of the runner, which no transition mends.
 #[test]
 fn a_runner_that_does_not_hear_and_sends_again_is_found() {
     let tasks = Tasks { resends: true, ..Tasks::new(1, TaskRecord::apply) };
@@ -126,7 +127,7 @@ fn explored(processes: &Processes) -> Report {
     report
 }
 
-/// Explores a world with a fault until these rules were broken. Gives the shortest way to break each.
+/// Explores a world with a fault until these rules were broken. Returns the shortest way to break each.
 fn found<const N: usize>(tasks: &Tasks, rules: [Rule; N]) -> [Vec<String>; N] {
     let mut report = explore_until(tasks, &rules);
     println!("{report}");

@@ -1,4 +1,4 @@
-//! Who gets a task, when, and under which fence.
+//! Acquiring tasks: which runner gets one, when, and under which fence.
 
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(trial: &Tr
     );
 }
 
-/// Beside a run that is only late, another would repeat what it does.
+/// A second run beside one that is only late would repeat what that one does.
 pub(super) async fn what_runs_in_the_instance_is_left_out(trial: &Trial) {
     let (late, soon) = (trial.running().await, Duration::from_secs(2));
     let other = trial.running().await;
@@ -219,7 +219,7 @@ pub(super) async fn owners_come_in_turns(trial: &Trial) {
     assert_eq!(trial.ask_in_turns(99, Turns::default()).await.tasks.len(), 5, "and the rest is given in any case");
 }
 
-/// As is said by what runs: what they have beyond that waits, and is no work to come.
+/// The turns name what each owner runs. Its other tasks wait, and do not count as work to come.
 pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     for _ in 0..20 {
         trial.create(new_task(&ann())).await;
@@ -238,7 +238,7 @@ pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     assert_eq!(again.tasks.len(), 3, "who has few gets more");
 }
 
-/// The owners whose tasks are not due stand in the way of one whose task is for no longer than it takes to pass them.
+/// Owners whose tasks are not due delay another owner's due task only for as long as it takes to pass them.
 pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(trial: &Trial) {
     let owners = (0..150).map(|number| owner(&format!("owner {number}")));
     for owner in owners.clone() {
@@ -266,7 +266,7 @@ pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(tr
     }
 }
 
-/// Accounts of one owner come in turns, as owners do, and what one has leaves the other its part.
+/// Accounts of one owner come in turns, as owners do, and the runs of one leave the other its part.
 pub(super) async fn accounts_of_one_owner_come_in_turns(trial: &Trial) {
     for (address, number) in [("192.0.2.1", 20), ("192.0.2.2", 2)] {
         for _ in 0..number {

@@ -42,7 +42,7 @@ pub(super) async fn every_change_after_a_cursor_is_told(trial: &Trial) {
 
     let expiring = trial.create(new_task(&ann())).await.id;
     trial.clock.set(NOON + TTL);
-    // By then it has been removed as well, and who waits for it is told all the same.
+    // By then the sweep has removed it as well, and the store tells of it all the same.
     assert_eq!(trial.store.sweep(9).await.expect("it sweeps").expired, 1);
     expect_told(trial, since, expiring, "sweep").await;
 }

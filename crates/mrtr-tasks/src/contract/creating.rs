@@ -104,8 +104,8 @@ pub(super) async fn a_task_whose_time_is_over_is_not_open_though_none_has_notice
     assert!(matches!(full, Err(StoreError::Full)), "a second is refused");
 }
 
-/// Callers that one owner stands for, and that the transport tells apart: what one has is not taken from another, and
-/// whoever brings the flow or the id finds the task.
+/// Callers that share an owner, and that the transport tells apart, do not use up each other's limits. Each of them
+/// finds the task by its flow or its id.
 pub(super) async fn accounts_of_one_owner_count_apart(trial: &Trial) {
     let create = async |address: &str, limits| trial.store.create(anonymous_task(address), limits).await;
     let first = create("192.0.2.1", most_open(1)).await.expect("it is the first").record;
@@ -133,13 +133,13 @@ pub(super) async fn accounts_of_one_owner_count_apart(trial: &Trial) {
     create("192.0.2.1", Limits { bytes: TASK_BYTES + 200, open: 1, ..Limits::NONE }).await.expect("nothing is left");
 }
 
-/// Counted by what each verb adds and erases, for an owner and for all.
+/// The store counts what each verb adds and erases, for an owner and for all.
 pub(super) async fn an_owner_and_a_store_keep_no_more_bytes_than_they_may(trial: &Trial) {
     let create = async |name: &str, call: usize, bytes: u64, store_bytes: u64| {
         let task = NewTask { call: vec![0; call], entries: Some(vec![0; 100]), ..new_task(&owner(name)) };
         trial.store.create(task, Limits { bytes, store_bytes, ..Limits::NONE }).await
     };
-    // No task comes of it, so it can be asked as often as one likes.
+    // This creates no task, so the test can ask as often as it likes.
     let keeps_at_least = async |bytes: u64| {
         let limit = bytes + TASK_BYTES + 99;
         let hers = matches!(create("ann", 0, limit, u64::MAX).await, Err(StoreError::OwnerBytes));

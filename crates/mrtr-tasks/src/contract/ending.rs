@@ -84,7 +84,7 @@ pub(super) async fn what_a_task_held_is_erased_when_it_ends(trial: &Trial) {
     assert_eq!(trial.store.sweep(9).await.expect("it sweeps").expired, 1);
 }
 
-/// Whether or not a sweep has noticed.
+/// The task does nothing more, whether or not a sweep has noticed.
 pub(super) async fn a_task_whose_time_is_over_does_nothing_more(trial: &Trial) {
     let waiting = trial.asking(&["name"]).await;
     let run = trial.running().await;

@@ -1,4 +1,4 @@
-//! How long tasks are kept, by whichever clock.
+//! Keeping tasks: for how long, and by which clock.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) async fn a_task_whose_time_is_over_is_ended(trial: &Trial) {
     trial.store.create(new_task(&ann()), most_open(2)).await.expect("what expired does not count");
 }
 
-/// Until the later of creation + ttl and end + retention.
+/// A task is kept until the later of creation + ttl and end + retention.
 pub(super) async fn a_task_is_removed_when_it_is_not_kept_any_longer(trial: &Trial) {
     let flows = [flow(), flow(), flow()];
     let retentions = [Duration::ZERO, TTL * 2, LEASE];

@@ -9,7 +9,7 @@ use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, new_task, opening
 use crate::store::{NewTask, Recorded, Run, Trials};
 use crate::{End, TaskId, TaskRecord};
 
-/// A task that kills its runners must not keep them busy; and what it has done must not go.
+/// A task that kills its runners must not keep them busy; and what it has done must not be lost.
 pub(super) async fn a_task_that_ends_its_runners_is_set_aside_with_all_it_holds(trial: &Trial) {
     let run = trial.running().await;
     trial.store.park(run, Recorded { opened: opening(&["name"]).opened, ..entry("one") }, None).await.expect("it runs");
@@ -68,7 +68,7 @@ pub(super) async fn a_run_that_recorded_something_is_on_trial_no_more(trial: &Tr
     assert_eq!((others[0].record.lost_runs, others[0].record.alone), (0, false));
 }
 
-/// Of tasks that died together, the one that did it must not take the others with it again and again.
+/// A task that ended its process must not take the other tasks down again and again.
 pub(super) async fn one_on_trial_is_taken_at_a_time_by_a_runner_without_another(trial: &Trial) {
     for _ in 0..3 {
         trial.create(new_task(&ann())).await;
@@ -107,7 +107,7 @@ pub(super) async fn those_on_trial_and_the_others_come_in_their_turn(trial: &Tri
     assert_eq!(ids(&idle.tasks), [other], "now the other one did");
 }
 
-/// Whichever tool is theirs, and whether or not they are on trial.
+/// The order holds whichever tool is theirs, and whether or not they are on trial.
 pub(super) async fn tasks_come_in_the_order_in_which_they_became_due(trial: &Trial) {
     let waiting = trial.create(task_of(&ann(), flow(), "waiting")).await.id;
     trial.clock.pass(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! Whose a task is: any other owner is told that there is none.
+//! Owners of tasks: the store tells any other owner that there is no such task.
 
 use std::time::Duration;
 

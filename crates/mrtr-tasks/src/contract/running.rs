@@ -1,4 +1,4 @@
-//! What a run may write, and what comes back of it.
+//! The writes of a run, and what later runs get back of them.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ pub(super) async fn a_run_that_was_replaced_changes_nothing(trial: &Trial) {
     assert_eq!((taken.open, taken.used), (opening(&["name"]).opened, Vec::new()), "and no question");
 }
 
-/// A flow that says the same again and again must not grow for ever, and an answer that comes meanwhile must not go.
+/// A flow that says the same again and again must not grow for ever, and an answer that comes meanwhile must not be
+/// lost.
 pub(super) async fn entries_that_say_no_more_than_others_make_room_for_them(trial: &Trial) {
     let id = trial.asking(&["name"]).await;
     trial.store.wake(id).await.expect("it has not ended");
@@ -58,7 +59,7 @@ pub(super) async fn a_run_that_gave_its_task_up_changes_nothing(trial: &Trial) {
     trial.expect_refused(unknown, TransitionError::Lost).await;
 }
 
-/// Losing what it did would leave an effect in doubt for nothing.
+/// Losing what the run did would leave an effect in doubt for nothing.
 pub(super) async fn a_late_run_that_none_replaced_may_still_say_what_it_did(trial: &Trial) {
     let run = trial.running().await;
     trial.clock.pass(LEASE * 2);

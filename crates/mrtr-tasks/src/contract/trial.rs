@@ -1,4 +1,4 @@
-//! One store on trial, with its clock: verbs with expected answers, and what the promises have in common.
+//! A trial of a store, with its clock: verbs with expected answers, and the helpers that the promises have in common.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Trial {
         Self { store, clock }
     }
 
-    /// Two that share their tasks, and go by one clock.
+    /// Makes two stores that share their tasks and go by one clock.
     pub(super) async fn shared(
         make: impl AsyncFn(Arc<dyn Clock>) -> (Arc<dyn TaskStore>, Arc<dyn TaskStore>),
     ) -> (Self, Self) {
@@ -45,38 +45,38 @@ impl Trial {
         created.record
     }
 
-    /// At most so many of the usual tool.
+    /// Acquires at most so many tasks of the usual tool.
     pub(super) async fn acquire(&self, most: usize) -> Acquired {
         self.acquire_of(&[TOOL], most).await
     }
 
-    /// As a runner that has no run.
+    /// Acquires tasks of these tools as a runner that has no run.
     pub(super) async fn acquire_of(&self, tools: &[&str], most: usize) -> Acquired {
         let acquired = self.ask(tools, most, Trials::Idle).await;
         if acquired.trial_waits { self.ask(tools, most, Trials::Takes { alone: true }).await } else { acquired }
     }
 
-    /// What a runner gets that stands so to tasks on trial.
+    /// Acquires tasks of these tools as a runner that treats tasks on trial in this way.
     pub(super) async fn ask(&self, tools: &[&str], most: usize, trials: Trials) -> Acquired {
         let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
         let wanted = Wanted { tools, lease: LEASE, most, trials, running: Vec::new(), turns: Turns::default() };
         self.store.acquire(&wanted).await.expect("a store that works gives work")
     }
 
-    /// What a runner gets that has other runs, in these turns.
+    /// Acquires tasks as a runner that has other runs, in these turns.
     pub(super) async fn ask_in_turns(&self, most: usize, turns: Turns) -> Acquired {
         let (tools, trials, running) = (vec![TOOL.to_owned()], Trials::Busy, Vec::new());
         let wanted = Wanted { tools, lease: LEASE, most, trials, running, turns };
         self.store.acquire(&wanted).await.expect("a store that works gives work")
     }
 
-    /// Has the run that has this task be lost, and the pause after it be over.
+    /// Loses the run that has this task, and lets the pause after it pass.
     pub(super) async fn lose(&self) {
         self.clock.pass(LEASE);
         self.lose_no_time().await;
     }
 
-    /// Has the run whose lease is over be noticed as lost, and the pause after it be over.
+    /// Makes the store notice that the run whose lease is over was lost, and lets the pause after it pass.
     pub(super) async fn lose_no_time(&self) {
         let acquired = self.acquire(usize::MAX).await;
         assert_eq!(acquired.tasks, [], "a lost run delays the next");
@@ -124,7 +124,7 @@ impl Trial {
         assert_eq!(found, (Some(end), result), "the first end of a task stands, with its result");
     }
 
-    /// What each verb of a run says.
+    /// Calls every verb of a run, and returns the results with the verbs' names.
     pub(super) async fn every_verb_of(&self, run: Run) -> [(&'static str, Result<(), StoreError>); 5] {
         let recorded =
             || Recorded { entries: Some(b"stale".to_vec()), message: Some(b"stale".to_vec()), ..opening(&["stale"]) };
@@ -209,7 +209,7 @@ pub(super) fn is_refused(outcome: &Result<(), StoreError>, refusal: TransitionEr
     matches!(outcome, Err(StoreError::Refused(found)) if *found == refusal)
 }
 
-/// A millisecond earlier.
+/// The moment a millisecond earlier.
 pub(super) fn just_before(moment: Timestamp) -> Timestamp {
     Timestamp::from_millis(moment.as_millis() - 1)
 }
@@ -220,7 +220,7 @@ pub(super) const TOOL: &str = "index";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 pub(super) const TTL: Duration = Duration::from_hours(1);
 
-/// As many open tasks as this, whatever they keep.
+/// Limits that allow so many open tasks, whatever they keep.
 pub(super) fn most_open(open: usize) -> Limits {
     Limits { open, ..Limits::NONE }
 }

@@ -1,4 +1,4 @@
-//! What waits for a moment when the clock is set back: no longer than it was ever to wait.
+//! Waits under a clock that is set back: none becomes longer than it was ever to be.
 
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ pub(super) async fn a_lost_run_delays_the_next_no_longer(trial: &Trial) {
     }
 }
 
-/// Nobody can tell them apart at once, so neither is taken before a live one has had the time to say so.
+/// The store cannot tell the two leases apart at once, so it gives out neither task before a live run has had the time
+/// to renew its own.
 pub(super) async fn a_lease_of_a_dead_run_ends_and_that_of_a_live_one_does_not(trial: &Trial) {
     trial.clock.set(NOON + TTL);
     let (dead, live) = (trial.running().await, trial.running().await);
@@ -82,5 +83,5 @@ pub(super) async fn room_is_not_made_for_ever(trial: &Trial) {
     assert!(trial.ask(&[TOOL], 9, Trials::Busy).await.trial_waits, "another makes room");
 }
 
-/// The longest that a lease of no more than this may seem to last.
+/// The longest time that a lease may seem to last, if it is no longer than this.
 const LONGEST: Duration = Duration::from_mins(5);

@@ -1,4 +1,5 @@
-//! Answers to a task: checked when they come, so that the task does not leave `input_required` for those that will not do.
+//! Answers to a task. The server checks them when they come, so that the task does not leave `input_required` for
+//! answers that it cannot take.
 
 use mrtr_flow::{Entries, check_answer};
 use mrtr_schema::result::AnyResult;
@@ -42,8 +43,8 @@ impl Tasks {
         wire::write(&acknowledged, &task.record)
     }
 
-    /// Keeps the answers that will do, and asks anew where one will not: under a fresh key, since a client shows each key
-    /// once. Says whether the task could take any.
+    /// Keeps the answers that pass the check. For one that does not, it asks again under a fresh key, since a client
+    /// shows each key once. Returns false if the task has ended.
     async fn deliver(&self, task: &KeptTask, answers: &InputResponses) -> Result<bool, ProtocolError> {
         let inner = &*self.0;
         let (record, vault) = (&task.record, &inner.attached().ok_or_else(|| internal_error("Internal error"))?.vault);
@@ -89,12 +90,13 @@ impl Tasks {
         }
     }
 
-    /// Asks the same again under a fresh key, with the reason where a person reads it.
+    /// Asks a question again under a fresh key; its message now gives the reason.
     async fn ask_anew(&self, task: &KeptTask, key: &str, question: &QuestionBody) -> Result<(), ProtocolError> {
         let (inner, record) = (&*self.0, &task.record);
         let vault = &inner.attached().ok_or_else(|| internal_error("Internal error"))?.vault;
         let tried = number(&question.name, key);
-        // Keys are kept for as long as their task, so there is an end to them: the last one stays, for the same question.
+        // A store keeps keys for as long as their task, so their number is limited: the question stays open under the
+        // last one.
         if tried >= MOST_KEYS {
             return Ok(());
         }
@@ -115,11 +117,11 @@ impl Tasks {
     }
 }
 
-/// Which of the keys of a question this is, from 1.
+/// The number of this key among the keys of its question, from 1.
 fn number(name: &str, key: &str) -> u32 {
     let number = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
     number.and_then(|number| number.parse().ok()).unwrap_or(1)
 }
 
-/// As often a question is asked under a fresh key since an answer to it did not follow its form.
+/// The most keys that a question gets. It gets a fresh one each time an answer to it does not follow its form.
 const MOST_KEYS: u32 = 100;

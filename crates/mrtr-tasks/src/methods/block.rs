@@ -1,4 +1,5 @@
-//! `tasks/result` of the older revisions: blocks while the task works, and holds neither a worker nor a request's permit.
+//! `tasks/result` of the older revisions: it blocks while the task works, and holds neither a worker nor a request's
+//! permit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -36,7 +37,7 @@ impl Inner {
         owner: &Owner,
         capabilities: &ClientCapabilities,
     ) -> Result<Json, ProtocolError> {
-        // First the ear, then the eye: a change between the two is heard.
+        // It registers before it reads, so that it hears of a change between the two.
         let mut changes = self.hub.watch(id);
         let mut phase = self.phase.subscribe();
         loop {
@@ -48,7 +49,7 @@ impl Inner {
             let expires = task.record.expires().map(|end| end.since(task.now));
             tokio::select! {
                 _ = changes.changed() => {}
-                // Nothing else tells that its time is over.
+                // No change tells that its time is over.
                 () = async { tokio::time::sleep(expires.unwrap_or_default()).await }, if expires.is_some() => {}
                 _ = phase.wait_for(|phase| *phase != Phase::Running) => {
                     return Err(internal_error("The server is shutting down; ask again"));
@@ -62,7 +63,7 @@ impl Inner {
     }
 }
 
-/// A request that waits, counted against its caller for as long as it does.
+/// A request that waits, counted against its caller for as long as it waits.
 struct Blocked(Arc<Inner>, Owner);
 
 impl Blocked {

@@ -23,9 +23,9 @@ use crate::tasks::{Inner, Tasks};
 use crate::{Owner, TaskId, TaskRecord};
 
 impl Tasks {
-    /// Tells of the tasks that a client wants to hear of and that are its own. Ids of others are acknowledged like these,
-    /// so that a stranger learns nothing from it, and nothing is ever said of them. A client that wants to hear of tasks
-    /// has to declare the extension.
+    /// Notifies a client of changes to its own tasks among those that it names. The server acknowledges the ids of
+    /// other callers' tasks like these, so that a stranger learns nothing from it, and never tells anything of them. A
+    /// client that wants notifications of tasks has to declare the extension.
     pub(crate) fn notices(
         &self,
         wanted: &SubscriptionFilter,
@@ -58,31 +58,31 @@ impl Tasks {
     }
 }
 
-/// A client that hears of tasks. Of what they hold it keeps nothing: one task is read at a time, in a copy that all share
-/// who look at it.
+/// A client's subscription to tasks. It keeps nothing of what they hold: it reads one task at a time, in a copy that
+/// all share who look at it.
 struct Subscription {
     following: Following,
     inner: Arc<Inner>,
     owner: Owner,
     capabilities: ClientCapabilities,
-    /// What was told of each last.
+    /// The last notification of each task.
     told: HashMap<TaskId, Told>,
-    /// Those that have changed.
+    /// The tasks that have changed.
     to_read: VecDeque<TaskId>,
     hasher: RandomState,
 }
 
-/// What a client was told of a task.
+/// The last notification of a task that a client got.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
-    /// Nothing, since it works since then, which is known from its creation.
+    /// There was none: the task works since this moment, and the client knows from its creation that it works.
     Works(Timestamp),
-    /// A text of this hash.
+    /// A notification whose text has this hash.
     Text(u64),
 }
 
 impl Subscription {
-    /// Waits for something to tell.
+    /// Waits for the next notification.
     async fn next(&mut self) -> ExtensionNotice {
         loop {
             if let Some(id) = self.to_read.pop_front() {
@@ -96,7 +96,7 @@ impl Subscription {
         }
     }
 
-    /// Finds out which of these are to be read: many at once, without what they hold.
+    /// Finds out which of these tasks to read. It looks at many records at once, without what the tasks hold.
     async fn look_through(&mut self, changed: &BTreeSet<TaskId>) {
         let changed: Vec<_> = changed.iter().copied().collect();
         for some in changed.chunks(LOOKED_AT_ONCE) {
@@ -117,14 +117,14 @@ impl Subscription {
         let works = record.status(now) == TaskStatus::Working;
         let told = works.then_some(Told::Works(record.updated));
         match self.told.get(&record.id) {
-            // That it works is known from its creation; what it came to since then may not be.
+            // The client knows from its creation that it works, but may not know what became of it since then.
             None if works => drop(self.told.insert(record.id, Told::Works(record.updated))),
             Some(last) if Some(*last) == told => {}
             _ => self.to_read.push_back(record.id),
         }
     }
 
-    /// What there is to tell of a task, if that is new.
+    /// Reads a task, and returns a notification if it says anything new.
     async fn read(&mut self, id: TaskId) -> Option<ExtensionNotice> {
         let task = loop {
             match self.following.read(id, &self.inner.store).await {
@@ -149,5 +149,5 @@ impl Subscription {
 }
 
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// How many records are read at once.
+/// The number of records that are read at once.
 const LOOKED_AT_ONCE: usize = 256;

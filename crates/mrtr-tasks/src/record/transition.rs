@@ -21,64 +21,64 @@ use super::{End, TaskRecord};
 pub enum Event<'a> {
     /// A runner takes it, if a run is due or the lease of the last one is over.
     Acquire {
-        /// For how long, unless it is renewed.
+        /// The length of the lease, unless it is renewed.
         lease: Duration,
-        /// What else may run in the runner's process. A task [on trial](TaskRecord::is_on_trial) has no other run beside
+        /// The other work in the runner's process. A task [on trial](TaskRecord::is_on_trial) has no other run beside
         /// it: a runner that has one leaves it.
         company: Company,
     },
     /// The lease of its run may be over: if it is, that run was lost.
     Lapse,
-    /// The clock may have been set back: if it was, what waits waits no longer than it was to wait.
+    /// The clock may have been set back: if it was, nothing waits longer than it was meant to wait.
     SetBack {
         /// The longest lease that a run may have.
         lease: Duration,
     },
     /// An instance makes room for its next run, which is to be alone.
     Reserve {
-        /// For how long, unless it says so again.
+        /// The time for which it does so, unless it says so again.
         lease: Duration,
     },
     /// Something else begins in the process of the run that has it.
     Accompany {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
     },
     /// The run that has it lives.
     Renew {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
-        /// For how long from now.
+        /// The length of the lease from now on.
         lease: Duration,
     },
     /// The run that has it has recorded something.
     Record {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
-        /// What it changed.
+        /// The changes that it made.
         change: Change<'a>,
     },
     /// The run that has it has ended, and something is missing.
     Park {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
-        /// What it changed last.
+        /// The last changes that it made.
         change: Change<'a>,
-        /// After what time to run again though no answer has come.
+        /// The time after which it runs again even if no answer has come.
         look_again: Option<Duration>,
     },
     /// The run that has it gives it up, for another to go on.
     HandOver {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
-        /// After what time.
+        /// The pause before the next run.
         pause: Duration,
     },
     /// The run that has it has ended it.
     Finish {
-        /// Which run.
+        /// The fence of the run.
         fence: u64,
-        /// How.
+        /// The way in which it ended.
         end: End,
     },
     /// Answers to these keys have come.
@@ -86,7 +86,7 @@ pub enum Event<'a> {
         /// The keys.
         keys: &'a [String],
     },
-    /// An answer would not do, and what it was to is asked again.
+    /// An answer was refused, and its question is asked again.
     AskAnew {
         /// The key that stood for it.
         retired: &'a str,
@@ -99,11 +99,11 @@ pub enum Event<'a> {
     Cancel,
     /// Its time may be over.
     Expire,
-    /// The operator wants a run, whatever became of the last ones.
+    /// The operator wants another run, whatever became of the last ones.
     Retry,
 }
 
-/// What else runs in the process of a run.
+/// The other work in the process of a run.
 ///
 /// ```
 /// use mrtr_tasks::record::Company;
@@ -121,7 +121,7 @@ pub enum Company {
     Nothing,
 }
 
-/// What a run changed of what can be seen.
+/// The visible changes that a run made.
 ///
 /// ```
 /// use mrtr_tasks::record::Change;
@@ -136,13 +136,13 @@ pub struct Change<'a> {
     pub opened: &'a [String],
     /// Keys of questions that are not asked any more.
     pub retired: &'a [String],
-    /// Whether it recorded something that was not known before.
+    /// True if it recorded something that was not known before.
     pub progressed: bool,
-    /// For how long from now the task must last at least.
+    /// The least time for which the task must last from now on.
     pub lasts: Option<Duration>,
 }
 
-/// Why an event does not happen.
+/// The reason why an event is refused.
 ///
 /// ```
 /// use mrtr_tasks::record::TransitionError;
@@ -163,20 +163,20 @@ pub enum TransitionError {
     NotDue,
 }
 
-/// After so many lost runs in a row that were alone, a task is set aside: it is what ends its runners.
+/// After this many lost runs in a row that were alone, a task is set aside: it is what ends its runners.
 const MOST_COUNTED_LOSSES: u32 = 5;
-/// After so many lost runs in a row of any kind it is set aside too: they may have had company each time.
+/// After this many lost runs in a row of any kind it is set aside too: they may have had company each time.
 const MOST_LOST_RUNS: u32 = 20;
 const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
-/// From so many lost runs in a row on a task runs alone. Not from the first, which a process that dies deals to all
-/// that run in it: they would go on one after the other.
+/// From this many lost runs in a row on, a task runs alone. One is not enough: a process that dies costs all its tasks
+/// a run, and they would all have to go on one after the other.
 const TRIAL_FROM: u32 = 2;
 
 impl TaskRecord {
-    /// What becomes of it. The record is as it was if the event is refused.
+    /// Applies an event. The record stays as it was if the event is refused.
     ///
-    /// After `Acquire`, [`leased_until`](Self::leased_until) says whether the runner has it: a lost run may also put it
-    /// off, or have it set aside, and one on trial may have to wait.
+    /// After `Acquire`, [`leased_until`](Self::leased_until) says whether the runner has it: a lost run may also have
+    /// put it off, or set it aside, and a task on trial may have to wait.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -199,7 +199,7 @@ impl TaskRecord {
         if self.ended.is_some() {
             return Err(TransitionError::Ended);
         }
-        // Whether or not a store has noticed: nothing but the end that it met happens to it from then on.
+        // Its time is over, whether or not a store has noticed: from then on nothing but this end happens to it.
         if self.end(now).is_some() {
             if event != Event::Expire {
                 return Err(TransitionError::Ended);
@@ -269,7 +269,7 @@ impl TaskRecord {
         if self.leased_until.is_some() {
             self.lapse(now)?;
             if self.due.is_none_or(|due| due > now) {
-                // It is put off or set aside: that is to be kept, though the runner does not have it.
+                // The task is put off or set aside. That is to be kept, though the runner does not have the task.
                 return Ok(());
             }
         }
@@ -286,7 +286,7 @@ impl TaskRecord {
         Ok(())
     }
 
-    /// The run that had it was lost, if its lease is over and it has recorded nothing new.
+    /// Takes the task from a run whose lease is over. The run was lost if it has recorded nothing new.
     fn lapse(&mut self, now: Timestamp) -> Result<(), TransitionError> {
         let Some(until) = self.leased_until.filter(|until| *until <= now) else { return Err(TransitionError::NotDue) };
         let (was_alone, has_progressed) = (self.alone, self.progressed);
@@ -307,7 +307,8 @@ impl TaskRecord {
         Ok(())
     }
 
-    /// A run that has it may live, so its lease ends no earlier than one that begins now.
+    /// Shortens what waits, after the clock was set back. A run that has the task may live, so its lease ends no
+    /// earlier than one that begins now.
     fn bound_waits(&mut self, lease: Duration, now: Timestamp) {
         self.leased_until = self.leased_until.map(|until| until.min(now + lease));
         self.reserved_until = self.reserved_until.map(|until| until.min(now + lease));
@@ -325,23 +326,24 @@ impl TaskRecord {
         Ok(())
     }
 
-    /// What it has lost does not count any more. One that was on trial stays so: if it ends its process again, then no
-    /// other task with it.
+    /// Forgets its lost runs. A task that was on trial stays so: if it ends its process again, no other task loses a
+    /// run with it.
     fn retry(&mut self, now: Timestamp) {
         self.lost_runs = if self.is_on_trial() { TRIAL_FROM } else { 0 };
         (self.counted_losses, self.set_aside) = (0, None);
         self.wake(now);
     }
 
-    /// Whether its last runs were lost one after the other, so that its handler may be what ends the processes it runs in.
+    /// Returns true if its last runs were lost one after the other: its handler may be what ends the processes that it
+    /// runs in.
     ///
-    /// A process that dies takes all its runs with it, and each of their tasks has lost one. So such a task runs alone:
-    /// if it was merely there, it goes on now; and if not, no other task is lost with it.
+    /// A process that dies takes all its runs with it, and each of their tasks has lost one. So such a task runs alone.
+    /// If it did not end the process, it goes on now; if it did, no other task loses a run with it.
     pub fn is_on_trial(&self) -> bool {
         self.lost_runs >= TRIAL_FROM
     }
 
-    /// Whether this run has it. One whose lease is over has it until another takes it.
+    /// Checks that this run has the task. A run whose lease is over has it until another takes it.
     fn check(&self, fence: u64) -> Result<(), TransitionError> {
         if self.fence == fence && self.leased_until.is_some() { Ok(()) } else { Err(TransitionError::Lost) }
     }
@@ -357,7 +359,7 @@ impl TaskRecord {
         }
     }
 
-    /// The run that had it is over, and it was not lost.
+    /// Ends the run that has it, which was not lost.
     fn give_up(&mut self, due: Option<Timestamp>) {
         (self.leased_until, self.due, self.lost_runs, self.counted_losses) = (None, due, 0, 0);
         (self.run_again, self.progressed, self.alone) = (false, false, false);
@@ -381,7 +383,7 @@ impl TaskRecord {
     }
 }
 
-/// How long a run waits after so many that were lost.
+/// The pause after so many lost runs.
 fn pause_after(lost_runs: u32) -> Duration {
     match lost_runs.checked_sub(1) {
         None => Duration::ZERO,

@@ -1,4 +1,4 @@
-//! What an instance claims: tasks that are due, or one on trial when it has no other run.
+//! Claims of an instance: tasks that are due, or one on trial when it has no other run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Turn, Turns,
 use crate::tasks::Inner;
 use crate::{Account, count};
 
-/// The places of an instance's runs, and what it is about to claim for them.
+/// The workers of an instance, and the claims of tasks for them.
 pub(super) struct Claims<'a> {
     inner: &'a Arc<Inner>,
     workers: Workers,
-    /// Where turns over accounts go on.
+    /// The place where turns over accounts go on.
     turn: Option<Turn>,
     /// The one place of a run on trial.
     trial: Arc<Semaphore>,
-    /// Whether it claims nothing until it has no run, for one on trial that has waited too long.
+    /// True if it claims nothing until it has no run, to make room for a task on trial that has waited too long.
     makes_room: bool,
     has_failed: bool,
 }
@@ -32,7 +32,8 @@ impl<'a> Claims<'a> {
         Self { inner, workers, turn: None, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
     }
 
-    /// Claims what there is, as far as there is room, and starts its runs. Says when to look again at the latest.
+    /// Claims as many tasks as it has room for, and starts their runs. Returns the time after which to look again at
+    /// the latest.
     pub(super) async fn look(&mut self, tools: Vec<String>) -> Duration {
         let usual = self.inner.options.look_interval;
         let free = self.workers.free();
@@ -61,8 +62,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Notes it when the store answers again. Nothing is claimed at once then: runs whose leases ended meanwhile were not
-    /// lost, and their instances are about to say so.
+    /// Checks whether the store answers again. The instance claims nothing at once then: runs whose leases ended
+    /// meanwhile were not lost, and their instances are about to say so.
     async fn try_store_again(&mut self) {
         self.has_failed = self.inner.store.cursor().await.is_err();
     }
@@ -77,19 +78,19 @@ impl<'a> Claims<'a> {
         }
         match trials {
             Trials::Idle if trial_waits => self.claim_trial(tools).await,
-            // What is due now is not for it: the end of a run has it look again.
+            // This instance takes nothing that is due now: the end of a run makes it look again.
             _ if self.makes_room => Ok(None),
             _ => Ok(next),
         }
     }
 
-    /// Claims one on trial, which is alone unless a handler of a plain call runs here.
+    /// Claims a task on trial, whose run is alone unless a handler of a plain call runs here.
     async fn claim_trial(&mut self, tools: Vec<String>) -> Result<Option<Duration>, StoreError> {
         self.makes_room = false;
         let hold = self.inner.attached().and_then(|attached| attached.host.hold_calls());
         let (trials, asked) = (Trials::Takes { alone: hold.is_some() }, Instant::now());
         let Acquired { mut tasks, .. } = self.acquire(tools, 1, trials).await?;
-        // Another instance may have been quicker: there may be something else.
+        // Another instance may have been quicker, and there may be something else to do.
         let Some(task) = tasks.pop() else { return Ok(Some(PAUSE_AFTER_NOTHING)) };
         let place = Arc::clone(&self.trial).try_acquire_owned().ok();
         let trial = place.map(|place| OnTrial::new(self.inner, claimed(&task), place, hold));
@@ -121,7 +122,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// The workers of an instance, and for whom they work.
+/// The workers of an instance, and the accounts for which they work.
 struct Workers {
     places: Arc<Semaphore>,
     accounts: Arc<Mutex<Vec<Account>>>,
@@ -173,6 +174,7 @@ fn claimed(task: &AcquiredTask) -> Run {
     Run { id: task.record.id, fence: task.record.fence }
 }
 
-/// Longer than an instance needs to hand over what it could not while the store failed.
+/// The pause after an outage: longer than an instance needs to hand over the tasks that it could not hand over
+/// meanwhile.
 const PAUSE_AFTER_OUTAGE: Duration = Duration::from_secs(2);
 const PAUSE_AFTER_NOTHING: Duration = Duration::from_millis(50);

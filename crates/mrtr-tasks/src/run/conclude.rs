@@ -1,4 +1,4 @@
-//! How a run ends: the task waits, ends, or goes to another run.
+//! The end of a run: the task waits, ends, or goes to another run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::store::{Recorded, Run, StoreError};
 use crate::tasks::Inner;
 use crate::vault::Kind;
 
-/// Keeps what came of a run.
+/// Keeps the outcome of a run.
 pub(super) async fn conclude(
     inner: &Arc<Inner>,
     run: Run,
@@ -30,7 +30,7 @@ pub(super) async fn conclude(
         (Some(Broken::Ends(error)), _) => finish(inner, run, ResultBody::Error(error.object().clone())).await,
         (Some(Broken::Lost), _) => "lost",
         (Some(Broken::Store), _) => hand_over(inner, run, PAUSE_AFTER_FAILURE).await,
-        // It was dropped, since it would not end by itself.
+        // The run was dropped, since it would not end by itself.
         (None, None) => stopped(inner, run, signal.raised()).await,
         (None, Some(Ok(report))) => ended(inner, run, call, sink, signal, report).await,
         (None, Some(Err(failure))) => {
@@ -87,7 +87,8 @@ async fn ended(
     }
 }
 
-/// What is shown now: an answer may have come, or a question may have been asked anew, since the run began.
+/// Reads the questions that are shown now: an answer may have come, or a question may have been asked anew, since the
+/// run began.
 async fn shown(inner: &Inner, run: Run) -> Result<Vec<(String, QuestionBody)>, &'static str> {
     let read = async {
         let task = inner.store.get(run.id, None).await.ok()?;
@@ -141,10 +142,10 @@ pub(super) async fn hand_over(inner: &Inner, run: Run, pause: Duration) -> &'sta
     if kept { "handed_over" } else { "lost" }
 }
 
-/// Has something kept, though the store may fail for a while. Says whether it was.
+/// Repeats a write until the store has kept it, since the store may fail for a while. Returns whether it was kept.
 ///
 /// However long the store fails, the run was not lost: no other has the task until the store says so. An instance that
-/// shuts down waits for as long as a lease may last.
+/// shuts down waits no longer than a lease may last.
 async fn persist<F: Future<Output = Result<(), StoreError>>>(inner: &Inner, verb: impl Fn() -> F) -> bool {
     let began = tokio::time::Instant::now();
     let mut was_unsure = false;

@@ -1,4 +1,4 @@
-//! Under which keys a task's questions are shown: none ever stands for two of them.
+//! The keys under which a task's questions are shown: none ever stands for two of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,14 +7,14 @@ use crate::body::QuestionBody;
 /// The keys of a task, as its run knows them.
 #[derive(Default)]
 pub(super) struct Keys {
-    /// By the names of their questions.
+    /// The keys and bodies of the open questions, by their names.
     open: HashMap<String, (String, QuestionBody)>,
     used: HashSet<String>,
     /// Names of questions that were answered since the run began.
     answered: HashSet<String>,
 }
 
-/// What a question that a run asks means for its keys.
+/// The outcome for a question that a run asks.
 pub(super) enum Asked {
     /// It is shown already, or was answered.
     Already,
@@ -32,23 +32,24 @@ impl Keys {
         self.open.insert(body.name.clone(), (key, body));
     }
 
-    /// Another instance has used it in the meantime.
+    /// Notes a key that another instance has used in the meantime.
     pub(super) fn note_used(&mut self, key: String) {
         self.used.insert(key);
     }
 
-    /// Whether it was shown in other words.
+    /// Returns true if the question was shown in other words.
     pub(super) fn is_reworded(&self, body: &QuestionBody) -> bool {
         self.open.get(&body.name).is_some_and(|(_, shown)| !shown.is_asked_by(body))
     }
 
-    /// Takes note of which questions are still open: the next run takes the answers to the others.
+    /// Notes the questions that are still open: the next run takes the answers to the others.
     pub(super) fn note_still_open(&mut self, names: &HashSet<String>) {
         let answered = self.open.keys().filter(|name| !names.contains(*name));
         self.answered.extend(answered.cloned());
     }
 
-    /// A key stays as long as its request does, and no answer to it was refused.
+    /// Finds the key for a question that the run asks. A key stays as long as its request does, unless an answer to it
+    /// was refused.
     pub(super) fn ask(&self, body: &QuestionBody, is_refused: bool) -> Asked {
         if self.answered.contains(&body.name) && !is_refused {
             return Asked::Already;

@@ -1,7 +1,7 @@
-//! The lease of a run: renewed while the run lives, and the end of the run when it cannot be.
+//! The lease of a run: it is renewed while the run lives, and the run ends when it cannot be.
 //!
-//! A thread renews the leases of all runs, so that a handler which blocks keeps its own. What it has not renewed in time
-//! the run does by itself, as where time is not the machine's.
+//! A thread renews the leases of all runs, so that a handler which blocks keeps its own. The run itself renews what the
+//! thread has not renewed in time, such as where time is not the machine's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::vault::Kind;
 /// The lease of a run, which the thread renews for as long as this value lives.
 pub(super) struct Lease {
     held: HeldLease<Run>,
-    /// When the store last said to the run itself that it has the task, at the latest.
+    /// The time at which the run itself last asked for the lease and the store then said yes: the lease counts from it.
     confirmed: Instant,
     ended: oneshot::Receiver<StopReason>,
 }
 
-/// Has the lease of a run renewed that was asked for at this moment. The run is stopped when it is lost, though nothing
-/// may poll it.
+/// Makes the thread renew the lease of a run, which was asked for at this moment. The thread stops the run when the
+/// lease is lost, even if nothing polls the run.
 pub(super) fn hold(inner: &Inner, run: Run, signal: &StopSignal, asked: Instant) -> Lease {
     let ((tell, ended), signal) = (oneshot::channel(), signal.clone());
     let told = move |end| {
@@ -41,7 +41,7 @@ pub(super) fn hold(inner: &Inner, run: Run, signal: &StopSignal, asked: Instant)
 }
 
 impl Lease {
-    /// When the store last said that this run has the task, at the latest.
+    /// The time of the last request for the lease, by the run or the thread, to which the store said yes.
     fn confirmed(&self) -> Instant {
         self.held.confirmed().map_or(self.confirmed, |by_thread| self.confirmed.max(by_thread.into()))
     }
@@ -52,8 +52,8 @@ impl Lease {
     }
 }
 
-/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is over
-/// after this long, if it has an end. Returns when the run is to be dropped.
+/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is
+/// over after this long, if it has an end. Returns when the run is to be dropped.
 pub(super) async fn supervise(
     inner: &Arc<Inner>,
     run: Run,
@@ -66,7 +66,7 @@ pub(super) async fn supervise(
     let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     let mut phase = inner.phase.subscribe();
-    // Whether it was stopped for another run to go on: begun steps then have all the time that they need.
+    // True if it was stopped for another run to go on: steps that have begun then have all the time that they need.
     let mut makes_way = false;
     loop {
         let confirmed = held.confirmed();
@@ -74,7 +74,7 @@ pub(super) async fn supervise(
         let is_due = async {
             tokio::select! {
                 () = tokio::time::sleep_until(next) => {}
-                // What the flow says of its progress goes along, about as often as clients look.
+                // The flow's progress message goes along, about as often as clients look.
                 () = progress.noted(confirmed + inner.options.poll_interval) => {}
             }
         };
@@ -102,7 +102,7 @@ pub(super) async fn supervise(
                     Err(reason) => signal.raise(reason),
                 }
             }
-            // Nothing else tells that its time is over.
+            // No change tells that the task's time is over.
             () = tokio::time::sleep_until(expires.unwrap_or(began)), if expires.is_some() => {
                 expires = look(inner, run, signal).await.or_else(|| Some(Instant::now() + lease / 3));
             }
@@ -111,7 +111,7 @@ pub(super) async fn supervise(
     }
 }
 
-/// Renews the lease, as often as it takes within this time.
+/// Renews the lease, with as many tries as fit before this deadline.
 async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Instant) -> Result<(), StopReason> {
     loop {
         let renewing = inner.store.renew(run, inner.options.lease, message.clone());
@@ -132,8 +132,8 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
     }
 }
 
-/// Stops the run if the task was ended or taken over from elsewhere. Says when the task's time is over, if
-/// it has an end.
+/// Stops the run if the task was ended or taken over from elsewhere. Returns when the task's time is over, if it has an
+/// end.
 async fn look(inner: &Inner, run: Run, signal: &StopSignal) -> Option<Instant> {
     // A store that does not answer must not keep the lease from being renewed, or from being given up in time.
     let read = tokio::time::timeout(inner.options.lease / 6, inner.store.get(run.id, None)).await;
@@ -152,7 +152,8 @@ fn seal(inner: &Inner, run: Run, text: &str) -> Option<Vec<u8>> {
     Some(inner.attached()?.vault.seal(Kind::Message, run.id, text.as_bytes()))
 }
 
-/// How long begun steps have once the run is stopped: without a lease, no longer than another needs to take it over.
+/// The time that begun steps have once the run is stopped: without a lease, no longer than another run needs to take
+/// the task over.
 fn grace(inner: &Inner, reason: StopReason) -> Duration {
     match reason {
         StopReason::LeaseLost => inner.options.grace.min(inner.options.lease / 3),

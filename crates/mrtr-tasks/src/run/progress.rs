@@ -1,4 +1,4 @@
-//! What a flow says of its progress: the last of it is what a client is told of where its task stands.
+//! The progress of a flow: clients see its last message in the state of the task.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use mrtr_schema::{Json, LoggingLevel};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The last message of a run that was not kept yet. Clones are the same.
+/// The last message of a run that was not kept yet. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Progress(Arc<Last>);
 
@@ -24,7 +24,7 @@ impl Progress {
         self.message().take()
     }
 
-    /// Waits for a message, and for this moment: a flow that says much is heard now and then.
+    /// Waits for a message, and until this moment: a flow that says much is heard only now and then.
     pub(super) async fn noted(&self, earliest: Instant) {
         loop {
             let mut noted = std::pin::pin!(self.0.noted.notified());

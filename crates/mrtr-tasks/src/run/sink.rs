@@ -1,4 +1,4 @@
-//! Where the entries of a run go: into the store, sealed, with the questions that they open.
+//! The sink for the entries of a run: it keeps them in the store, sealed, with the questions that they open.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub(super) struct Sink {
     inner: Arc<Inner>,
     run: Run,
     revision: Revision,
-    /// What the client that created the task declared.
+    /// The capabilities that the client declared when it created the task.
     capabilities: ClientCapabilities,
     progress: Progress,
     /// Stops the run, for another to go on.
@@ -46,11 +46,11 @@ struct State {
     /// Questions that this run has open, by name.
     asked: HashSet<String>,
     broken: Option<Broken>,
-    /// How many times entries were kept.
+    /// The number of times that entries were kept.
     kept: usize,
 }
 
-/// Why a run could not go on.
+/// The reason why a run could not go on.
 pub(super) enum Broken {
     /// Another run has the task now, or it has ended.
     Lost,
@@ -92,13 +92,13 @@ impl Sink {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the run could not go on, if that was so.
+    /// Takes the reason why the run could not go on, if there is one.
     pub(super) fn broken(&self) -> Option<Broken> {
         self.state().broken.take()
     }
 
-    /// What is to be kept when the run ends with these questions open, those by hand included: what it does not ask any
-    /// more is retired.
+    /// Prepares what the store keeps when the run ends with these questions open, those asked by hand included. It
+    /// retires the questions that the run does not ask any more.
     pub(super) fn park(&self, questions: &[Question], shown: &[(String, QuestionBody)]) -> Result<Recorded, Broken> {
         let mut entries = StoredEntries::default();
         let unknown = questions.iter().filter(|question| !self.state().asked.contains(&question.key)).cloned();
@@ -115,7 +115,7 @@ impl Sink {
         self.sealed(&self.progress.take()?)
     }
 
-    /// What the flow last said of its progress, or that it waits for a visit.
+    /// The last progress message of the flow, or one that it waits for a visit.
     pub(super) fn message_of_visit(&self) -> Option<Vec<u8>> {
         self.message().or_else(|| self.sealed("Waiting for the visit to be completed"))
     }
@@ -124,7 +124,7 @@ impl Sink {
         Some(self.inner.attached()?.vault.seal(Kind::Message, self.run.id, text.as_bytes()))
     }
 
-    /// Makes of entries what a store keeps; `None` if there is nothing new in them.
+    /// Turns entries into what a store keeps; `None` if there is nothing new in them.
     fn prepare(&self, entries: &Entries) -> Result<Option<StoredEntries>, Broken> {
         let mut prepared = StoredEntries::default();
         self.open(entries.questions(), &mut prepared)?;
@@ -162,14 +162,14 @@ impl Sink {
         prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, &kept.concat()));
         prepared.recorded.progressed = is_news;
         prepared.recorded.message = self.message();
-        // What was waited for has come, and is not to be told any longer.
+        // The visit that the flow waited for has come, so clients are not to see that message any longer.
         if prepared.recorded.message.is_none() && entries.iter().any(|entry| entry.kind() == EntryKind::Visited) {
             prepared.recorded.message = self.sealed("");
         }
         Ok(Some(prepared))
     }
 
-    /// Gives questions their keys.
+    /// Gives each question that needs one a key, and adds what the store is to keep of it.
     fn open(&self, questions: &[Question], prepared: &mut StoredEntries) -> Result<(), Broken> {
         let requests = questions.iter().map(|question| &question.request);
         check_capabilities(requests, &self.capabilities, self.revision).map_err(Broken::Ends)?;
@@ -195,7 +195,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Looks whether a question that is asked in other words now was answered in the old ones since this run began.
+    /// Checks whether a question that the run now asks in other words was answered in the old ones since it began.
     async fn look_for_answers(&self, questions: &[Question]) {
         let is_reworded = |question: &Question| {
             let body = QuestionBody::of(question, self.revision);
@@ -214,7 +214,7 @@ impl Sink {
         }
     }
 
-    /// Whether the questions of entries are shown, as this run would have them.
+    /// Returns true if the store shows the questions of these entries as this run asks them.
     async fn is_shown(&self, prepared: &StoredEntries) -> bool {
         let shown = self.inner.store.get(self.run.id, None).await;
         shown.is_ok_and(|task| prepared.recorded.opened.iter().all(|question| task.open.contains(question)))
@@ -253,7 +253,7 @@ impl Sink {
     }
 }
 
-/// Entries as a store keeps them, and what that means for the run.
+/// Entries as a store keeps them, and their effects on the run.
 #[derive(Default)]
 struct StoredEntries {
     recorded: Recorded,
@@ -268,7 +268,7 @@ impl JournalSink for Sink {
     async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
         self.look_for_answers(entries.questions()).await;
         let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
-        // What the store may have kept though it said that it failed.
+        // The entries that the store may have kept though it said that it failed.
         let mut unsure: Option<StoredEntries> = None;
         loop {
             let was_unsure = unsure.is_some();
@@ -286,7 +286,7 @@ impl JournalSink for Sink {
                     self.kept(entries, prepared);
                     return Ok(());
                 }
-                // An answer that would not do was asked for anew meanwhile, on another instance.
+                // Another instance refused an answer meanwhile, and asked for it anew.
                 Err(StoreError::KeyUsed(key)) => self.state().keys.note_used(key),
                 Err(StoreError::Refused(TransitionError::Ended)) => {
                     let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
@@ -294,7 +294,7 @@ impl JournalSink for Sink {
                     return Err(self.fail(Broken::Lost));
                 }
                 Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
-                // What was done must not be forgotten because the store failed for a moment.
+                // A step's outcome must not be lost because the store failed for a moment.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
                     if Instant::now() + RETRY >= deadline {
@@ -308,6 +308,6 @@ impl JournalSink for Sink {
     }
 }
 
-/// How long a run waits after the store has failed it.
+/// The pause of a task after the store has failed its run.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 const RETRY: Duration = Duration::from_millis(200);

@@ -20,7 +20,7 @@ pub(super) struct OnTrial {
     hold: Option<CallHold>,
 }
 
-/// Tells that a run on trial is not lost whatever happens: it has recorded something, or its handler is gone.
+/// Tells that a run on trial cannot be lost any more: it has recorded something, or its handler is gone.
 #[derive(Clone)]
 pub(super) struct Acquitted(watch::Sender<()>);
 
@@ -29,14 +29,14 @@ impl OnTrial {
         Self { inner: Arc::clone(inner), run, place, hold }
     }
 
-    /// Begins the trial, beside the run: a handler that blocks its thread must not keep calls waiting.
+    /// Begins the trial, which goes on beside the run: a handler that blocks its thread must not keep calls waiting.
     pub(super) fn begin(self, signal: StopSignal) -> Acquitted {
         let (acquitted, is_acquitted) = watch::channel(());
         tokio::spawn(self.watch(signal, is_acquitted));
         Acquitted(acquitted)
     }
 
-    /// Keeps others away for a lease at most: what has not ended its process by then may have company.
+    /// Keeps others away for a lease at most: a run that has not ended its process by then may have company.
     async fn watch(mut self, signal: StopSignal, mut acquitted: watch::Receiver<()>) {
         let over = Instant::now() + self.inner.options.lease;
         let is_over = tokio::select! {
@@ -77,7 +77,7 @@ async fn is_wanted(hold: Option<&CallHold>) {
     }
 }
 
-/// Has the store know that the run has company from now on. While the store fails, the run is stopped instead: calls do
+/// Tells the store that the run has company from now on. While the store fails, the run is stopped instead: calls do
 /// not wait for a store.
 async fn accompany(inner: &Inner, run: Run, signal: &StopSignal, over: Instant) {
     let patience = Instant::now() + PATIENCE;

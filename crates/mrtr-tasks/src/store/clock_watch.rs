@@ -1,13 +1,14 @@
-//! A clock that may be set back: when a store has to look through what waits.
+//! A watch over a clock that may be set back: it says when a store has to look through the tasks that wait.
 
 use std::collections::{BTreeSet, HashSet};
 
 use mrtr_state::Timestamp;
 
-/// For stores whose clock may be set back: what one has seen of its clock, and which tasks it has looked through since
-/// the clock was last set back.
+/// For stores whose clock may be set back: the last time that a store has seen, and the tasks that it has looked
+/// through since the clock was last set back.
 ///
-/// A store on a disk begins with none: the clock may have been set back while no process had it open.
+/// A store on a disk begins with no tasks looked through: the clock may have been set back while no process had it
+/// open.
 ///
 /// ```
 /// use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ impl Default for ClockWatch {
 }
 
 impl ClockWatch {
-    /// What the clock says, at each verb.
+    /// Notes the time of the clock; each verb of the store calls this.
     pub fn see(&mut self, now: Timestamp) {
         if now < self.last {
             self.forget();
@@ -44,12 +45,13 @@ impl ClockWatch {
         self.last = now;
     }
 
-    /// Has all tasks be looked through again: what was done to them may not have been kept.
+    /// Makes the store look through all tasks again, since what it did to them may not have been kept.
     pub fn forget(&mut self) {
         self.looked_through.clear();
     }
 
-    /// Those of these tools whose tasks are to be looked through now. Mostly none, which allocates nothing.
+    /// Returns those of these tools whose tasks the store has to look through now. Mostly there are none, which
+    /// allocates nothing.
     pub fn unseen<'t>(&mut self, tools: &BTreeSet<&'t str>) -> Vec<&'t str> {
         let unseen: Vec<_> = tools.iter().filter(|tool| !self.looked_through.contains(**tool)).copied().collect();
         self.looked_through.extend(unseen.iter().map(|tool| (*tool).to_owned()));

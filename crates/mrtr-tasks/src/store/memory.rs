@@ -24,7 +24,7 @@ use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 use row::Row;
 use tasks::Tasks;
 
-/// Tasks in memory. They end with the process: a server that should keep them takes a store on a disk.
+/// A store of tasks in memory. They end with the process: a server that should keep them takes a store on a disk.
 ///
 /// ```
 /// use mrtr_tasks::store::MemoryTaskStore;
@@ -35,12 +35,12 @@ use tasks::Tasks;
 pub struct MemoryTaskStore {
     clock: Arc<dyn Clock>,
     tasks: Arc<Mutex<Tasks>>,
-    /// How many changes there were.
+    /// The number of changes so far.
     changes: watch::Sender<u64>,
 }
 
 impl MemoryTaskStore {
-    /// Goes by this clock.
+    /// Makes an empty store that goes by this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, tasks: Arc::default(), changes: watch::Sender::new(0) }
     }
@@ -186,7 +186,7 @@ impl TaskStore for MemoryTaskStore {
                 Ok(())
             });
         }
-        // A heartbeat is no change that any caller waits for.
+        // No caller waits for a renewal, so it counts as no change.
         let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
     }
@@ -205,7 +205,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
-        // Nothing of it can be seen from outside.
+        // A change of the entries cannot be seen from outside.
         let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| {
             row.record.clone().apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, now)?;

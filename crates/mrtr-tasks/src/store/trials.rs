@@ -7,7 +7,8 @@ use mrtr_state::Timestamp;
 use super::Wanted;
 use crate::record::{Company, Event};
 
-/// How a runner that asks for work stands to tasks [on trial](crate::TaskRecord::is_on_trial), which run alone.
+/// The way in which a runner that asks for work treats tasks [on trial](crate::TaskRecord::is_on_trial), which run
+/// alone.
 ///
 /// ```
 /// use mrtr_tasks::store::Trials;
@@ -17,20 +18,20 @@ use crate::record::{Company, Event};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "what a store is asked")]
 pub enum Trials {
-    /// It has other runs: it takes none of them, and makes room for one that has waited too long.
+    /// The runner has other runs: it takes no task on trial, and makes room for one that has waited too long.
     Busy,
-    /// It makes room for one: until it has no other run it takes nothing.
+    /// The runner makes room for a task on trial: it takes nothing until it has no other run.
     MakesRoom,
-    /// It has no run: if one of them waited longest it takes nothing yet, and asks again for that one.
+    /// The runner has no run: if a task on trial waited longest, it takes nothing yet, and asks again for that one.
     Idle,
-    /// It has no run, and takes one of them.
+    /// The runner has no run, and takes a task on trial.
     Takes {
-        /// Whether no handler of a plain call runs in its process either.
+        /// True if no handler of a plain call runs in its process either.
         alone: bool,
     },
 }
 
-/// What a store gives a runner.
+/// The tasks that a store gives a runner, if any.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,8 +60,9 @@ pub enum Choice {
 }
 
 impl Wanted {
-    /// For stores: what the runner gets, by since when the first task on trial is due, and the first of the others, and
-    /// whether an instance makes room for one already.
+    /// For stores: chooses what the runner gets. `trial` and `others` are the moments since which the first task on
+    /// trial and the first of the others are due; `is_reserved` says whether an instance makes room for a task on trial
+    /// already.
     pub fn choose(
         &self,
         trial: Option<Timestamp>,
@@ -81,7 +83,7 @@ impl Wanted {
         }
     }
 
-    /// For stores: what happens to a task that is due and not on trial.
+    /// For stores: returns the event for a task that is due and not on trial.
     ///
     /// ```
     /// use std::time::Duration;
@@ -97,18 +99,18 @@ impl Wanted {
         Event::Acquire { lease: self.least_lease(), company: Company::Runs }
     }
 
-    /// For stores: what happens to a task on trial that is taken.
+    /// For stores: returns the event for a task on trial that the runner takes.
     pub fn trial_event(&self) -> Event<'static> {
         let company = if self.trials == (Trials::Takes { alone: true }) { Company::Nothing } else { Company::Calls };
         Event::Acquire { lease: self.least_lease(), company }
     }
 
-    /// For stores: what happens to a task on trial for which an instance makes room.
+    /// For stores: returns the event for a task on trial for which an instance makes room.
     pub fn reserve_event(&self) -> Event<'static> {
         Event::Reserve { lease: self.least_lease() }
     }
 
-    /// For stores: what happens to a task that waits, if the clock may have been set back.
+    /// For stores: returns the event for a task that waits, if the clock may have been set back.
     ///
     /// ```
     /// use std::time::Duration;
@@ -130,11 +132,11 @@ impl Wanted {
     }
 }
 
-/// How long a task on trial waits for an instance that has no other run, before one makes room for it.
+/// The time for which a task on trial waits for an instance that has no other run, before one makes room for it.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// How long leases of other instances may be: a lease whose end is further off is one that the clock was set back under.
+/// The longest lease of another instance: if the end of a lease is further off, the clock was set back under it.
 const LONGEST_OTHER_LEASE: Duration = Duration::from_mins(5);
-/// For stores: how many tasks on trial are looked at at once.
+/// For stores: the number of tasks on trial that are looked at at once.
 ///
 /// ```
 /// use mrtr_tasks::store::TRIALS_AT_ONCE;

@@ -1,5 +1,5 @@
-//! Whose turn it is: runs are given out in turns over accounts, and the last quarter of an instance's workers is for those
-//! who have few.
+//! Turns over accounts: a store gives runs out in turns, and the last quarter of an instance's workers is for accounts
+//! that have few.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,11 +19,11 @@ pub struct Turn(pub u128);
 
 /// The turns of a runner: where they stand, and how its workers are divided among accounts.
 ///
-/// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for accounts
-/// within their share: the workers divided by one more than the accounts that have a run, and by four at least; and no more
-/// than it leaves to others. A run is never ended for another, so each account that comes takes at most half of what is
-/// left: a run of an account that has none is never refused for what others have, as long as a worker is free, and it takes
-/// many accounts together to leave none.
+/// Until three quarters of the workers have a run, any account gets the next one. The last quarter is for accounts
+/// within their share. The share is the number of workers divided by one more than the accounts that have a run, and by
+/// four at least; and it is no more than it leaves to others. No run is ended for another, so each account that comes
+/// takes at most half of what is left. An account that has no run is never refused one for what others have, as long as
+/// a worker is free, and only many accounts together can leave no worker.
 ///
 /// ```
 /// use mrtr_tasks::Account;
@@ -40,19 +40,19 @@ pub struct Turn(pub u128);
 pub struct Turns {
     after: Option<Turn>,
     workers: usize,
-    /// How many runs each account has; none has no entry.
+    /// The number of runs of each account; an account without runs has no entry.
     runs: BTreeMap<Account, usize>,
 }
 
 impl Default for Turns {
-    /// From the beginning, with workers that are not divided.
+    /// Turns from the beginning, with workers that are not divided.
     fn default() -> Self {
         Self { after: None, workers: usize::MAX, runs: BTreeMap::new() }
     }
 }
 
 impl Turns {
-    /// Turns that go on after a place, for so many workers, of which these accounts have one each time they are named.
+    /// Turns that go on after a place, for so many workers. An account has one of them for each time that it is named.
     pub fn new(after: Option<Turn>, workers: usize, running: impl IntoIterator<Item = Account>) -> Self {
         let mut runs = BTreeMap::new();
         for account in running {
@@ -66,7 +66,7 @@ impl Turns {
         self.after
     }
 
-    /// Whether a run of this account may begin, if a worker is free.
+    /// Returns true if a run of this account may begin, provided that a worker is free.
     pub fn admits(&self, account: &Account) -> bool {
         let own = self.runs.get(account).copied().unwrap_or(0);
         let used: usize = self.runs.values().sum();
@@ -87,13 +87,13 @@ impl Turns {
         }
     }
 
-    /// For stores: the accounts of which no run may begin now. They are among those that have one.
+    /// For stores: returns the accounts of which no run may begin now. They are among those that have one.
     pub fn refused(&self) -> impl Iterator<Item = &Account> {
         self.runs.keys().filter(|account| !self.admits(account))
     }
 }
 
-/// For stores: how many accounts are looked at for one runner, from the one whose turn it is.
+/// For stores: the number of accounts that are looked at for one runner, from the one whose turn it is.
 ///
 /// ```
 /// use mrtr_tasks::store::ACCOUNTS_AT_ONCE;
@@ -102,8 +102,8 @@ impl Turns {
 /// ```
 pub const ACCOUNTS_AT_ONCE: usize = 64;
 
-/// For stores: how many tasks that have expired are passed over before a live one of their account. If there are more, some
-/// of them are ended, and the runner looks again.
+/// For stores: the number of expired tasks that are passed over before a live one of their account. If there are more,
+/// the store ends some of them, and the runner looks again.
 ///
 /// ```
 /// use mrtr_tasks::store::EXPIRED_PASSED_OVER;
@@ -112,7 +112,7 @@ pub const ACCOUNTS_AT_ONCE: usize = 64;
 /// ```
 pub const EXPIRED_PASSED_OVER: usize = 64;
 
-/// For stores: how soon a runner looks again if it could not look at all there is.
+/// For stores: the time after which a runner looks again if the store could not look at all there is.
 ///
 /// ```
 /// use std::time::Duration;

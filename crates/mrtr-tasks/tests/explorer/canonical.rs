@@ -11,8 +11,8 @@ use crate::world::{Runner, World};
 /// The time at which every world is kept.
 const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 
-/// The form of a world. What differs only in this behaves alike: `what_happens_depends_on_no_absolute_time_or_fence`
-/// among the tests of the transitions has that tried.
+/// The form of a world. Worlds that differ only in this behave alike: the test
+/// `what_happens_depends_on_no_absolute_time_or_fence` among those of the transitions tries that.
 pub(crate) fn canonical(mut world: World) -> World {
     world.runners.iter_mut().for_each(|runner| *runner = rename(*runner, world.record.fence));
     world.runners.sort_unstable();

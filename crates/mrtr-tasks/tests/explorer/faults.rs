@@ -4,7 +4,7 @@ use mrtr_state::Timestamp;
 use mrtr_tasks::record::{Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 
-/// Whichever run records or finishes is taken for the one that has the task.
+/// The store takes any run that records or finishes for the one that has the task.
 pub(crate) fn ignores_the_fence(
     record: &mut TaskRecord,
     event: Event<'_>,

@@ -1,4 +1,4 @@
-//! What can happen in the world that is explored: who does what, and what a store makes of it.
+//! The events in the world that is explored: each actor's deeds, and a store's effect on them.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use crate::rules::{Rule, broken_by_state, broken_by_step};
 use crate::search::{Model, Step};
 use crate::world::{Client, Journal, KEYS, Next, Runner, STEPS, Sent, World};
 
-/// By this much time goes on: longer than any pause, and as long as a lease.
+/// The time that passes in one step: longer than any pause, and as long as a lease.
 pub(crate) const TICK: Duration = Duration::from_mins(10);
 
 /// A world in which a task runs.
 pub(crate) struct Tasks {
     pub(crate) runners: usize,
-    /// What a store applies.
+    /// The transition that a store applies.
     pub(crate) transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
     pub(crate) ttl_ticks: Option<u32>,
-    /// Whether the handler may refuse the first answer, and ask again.
+    /// True if the handler may refuse the first answer, and ask again.
     pub(crate) refused_answers: bool,
-    /// Whether acknowledgements may be lost.
+    /// True if acknowledgements may be lost.
     pub(crate) lossy: bool,
-    /// Whether a runner whose acknowledgement is lost sends its write again, rather than giving its run up.
+    /// True if a runner whose acknowledgement is lost sends its write again, rather than giving its run up.
     pub(crate) resends: bool,
 }
 
@@ -44,7 +44,7 @@ impl Tasks {
 pub(crate) struct Action {
     now: Timestamp,
     deed: Deed,
-    /// Whether the actor hears what became of it.
+    /// True if the actor hears the outcome.
     is_heard: bool,
     refusal: Option<TransitionError>,
 }
@@ -61,11 +61,11 @@ enum Deed {
     Restart(usize),
     Answer(usize, bool),
     Cancel,
-    /// The operator has a task run that is set aside.
+    /// The operator makes a task run that is set aside.
     Retry,
 }
 
-/// What a run writes.
+/// A write of a run.
 #[derive(Debug, Clone, Copy)]
 enum Write {
     Ask(usize),
@@ -84,7 +84,7 @@ impl Model for Tasks {
 
     fn initial(&self) -> World {
         let noon = Timestamp::from_millis(1_785_240_000_000);
-        // Texts without a letter are copied for nothing, millions of times.
+        // The texts are empty, since millions of copies are made of them.
         let (id, owner) = (TaskId::from_bytes([1; 16]), Owner::from_kept(""));
         let record = TaskRecord::new(id, owner, FlowId::from_bytes([7; 16]), "", Revision::V2026_07_28, noon);
         World {
@@ -131,7 +131,7 @@ impl Model for Tasks {
 }
 
 impl Tasks {
-    /// A client answers what it was ever shown, until it hears that the answer came.
+    /// Adds answers to every question that the client was ever shown, until it hears that the answer came.
     fn add_answers(&self, world: &World, deeds: &mut Vec<Deed>) {
         for key in 0..KEYS.len() {
             match world.client.answers[key] {
@@ -199,7 +199,7 @@ impl Tasks {
         result
     }
 
-    /// What a store does with what a run writes: the record and the entries, or neither.
+    /// Keeps a write of a run as a store does: the record and the entries, or neither.
     fn store(&self, world: &mut World, fence: u64, write: Write) -> Result<(), TransitionError> {
         let opened: Vec<_> = write.asks().map(|key| KEYS[key].to_owned()).into_iter().collect();
         let is_known = matches!(write, Write::Begin(step) if world.journal.started[step]);
@@ -237,7 +237,7 @@ impl Tasks {
     }
 }
 
-/// What a runner can do.
+/// Adds the deeds that a runner can do.
 fn add_deeds(index: usize, runner: &Runner, deeds: &mut Vec<Deed>) {
     match *runner {
         Runner::Idle => deeds.push(Deed::Acquire(index)),
@@ -285,7 +285,7 @@ impl Write {
 }
 
 impl Deed {
-    /// Whether the actor waits for an acknowledgement, and does something else if none comes.
+    /// Returns true if the actor waits for an acknowledgement, and does something else if none comes.
     fn can_be_lost(self) -> bool {
         match self {
             Self::Acquire(_) | Self::Answer(..) | Self::Cancel => true,

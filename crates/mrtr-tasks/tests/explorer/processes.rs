@@ -17,20 +17,20 @@ use crate::search::{Model, Step};
 /// Processes that run tasks which do nothing wrong, and one that ends its process; plain calls may do so too.
 pub(crate) struct Processes {
     count: usize,
-    /// How many do nothing wrong. The task behind them ends its process.
+    /// The number of tasks that do nothing wrong. The task behind them ends its process.
     innocent: usize,
     transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
     habit: Habit,
 }
 
-/// How an instance goes about a run on trial.
+/// The way in which an instance treats a run on trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// As the runner does.
+    /// The instance does as the runner does.
     Sound,
     /// A handler of a plain call does not wait until the store knows.
     CallsBeginAtOnce,
-    /// It claims others beside it.
+    /// The instance claims other tasks beside it.
     ClaimsBesideTrials,
 }
 
@@ -45,10 +45,11 @@ impl Processes {
     }
 }
 
-/// It goes no farther than so many lost runs in a row: what follows is more of the same.
+/// The most lost runs in a row that the model counts: what follows is more of the same.
 const FAR_ENOUGH: u32 = 4;
 
-/// Longer than any pause, so that whatever is put off is due after it; and as long as a lease.
+/// The time that passes in one step: longer than any pause, so that each task that is put off is due after it; and as
+/// long as a lease.
 const TICK: Duration = Duration::from_mins(10);
 const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 
@@ -63,7 +64,7 @@ pub(crate) struct World {
 struct Process {
     /// Its runs: a task, and its fence.
     runs: Vec<(usize, u64)>,
-    /// Whether a handler of a plain call runs.
+    /// True if a handler of a plain call runs.
     has_call: bool,
     makes_room: bool,
     is_dead: bool,
@@ -74,7 +75,7 @@ enum Deed {
     /// Time goes on, and processes that live renew the leases of their runs.
     Tick,
     Claim(usize),
-    /// A plain call comes: if a run is on trial alone, the store is told first.
+    /// A plain call comes: if a run is on trial alone, the instance tells the store first.
     Call(usize),
     CallEnds(usize),
     /// A task or a plain call ends the process.
@@ -181,7 +182,7 @@ impl Model for Processes {
         !matches!(action.deed, Deed::Call(_))
     }
 
-    /// The one that ends its process never completes; what counts is the others.
+    /// The end of a world. The task that ends its process never completes; only the others count.
     fn end(&self, world: &World) -> Option<&'static str> {
         let is_far = world.tasks.iter().any(|task| task.lost_runs >= FAR_ENOUGH);
         let is_done = world.tasks[..self.innocent].iter().all(|task| task.ended.is_some());
@@ -245,7 +246,7 @@ impl Processes {
         }
     }
 
-    /// As the runner and a store do it.
+    /// Claims tasks as the runner and a store do it.
     fn claim(&self, world: &mut World, at: usize) {
         let process = world.processes[at].clone();
         let on_trial = |(task, fence): &(usize, u64)| {
@@ -267,7 +268,7 @@ impl Processes {
         }
     }
 
-    /// Says whether one on trial waits.
+    /// Takes tasks, and returns whether a task on trial waits.
     fn acquire(&self, world: &mut World, at: usize, trials: Trials) -> bool {
         let wanted = Wanted {
             tools: vec![String::new()],
@@ -316,7 +317,7 @@ impl Processes {
 }
 
 impl World {
-    /// A run whose task was taken over, or has ended, does nothing more.
+    /// Drops the runs whose tasks were taken over or have ended: they do nothing more.
     fn drop_lost_runs(&mut self) {
         let Self { tasks, processes, .. } = self;
         for process in processes {
@@ -324,7 +325,7 @@ impl World {
         }
     }
 
-    /// What waits has waited for a tick, and what is put off is due in one: worlds that differ in less are one.
+    /// Rounds all times to a tick before now or after it: worlds that differ in less are one.
     fn round_times(&mut self) {
         let now = self.now;
         let before = Timestamp::from_millis(now.as_millis() - millis(TICK));
@@ -346,7 +347,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).expect("worlds are short")
 }
 
-/// All that differs between two records in their canonical form.
+/// The parts in which two records in their canonical form may differ.
 fn of_record(task: &TaskRecord) -> impl Hash + use<> {
     let TaskRecord { fence, leased_until, due, progressed, lost_runs, counted_losses, alone, .. } = *task;
     let rest = (alone, task.reserved_until, task.set_aside, task.ended.is_some());

@@ -1,4 +1,4 @@
-//! What must hold of every state, and of everything that happens.
+//! The rules that must hold of every state, and of everything that happens.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::world::{Sent, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rule {
-    /// What holds of every record.
+    /// A rule that holds of every record.
     Record(&'static str),
     NewestRunOnly,
     StepRecordedOnce,
@@ -73,7 +73,7 @@ pub(crate) fn broken_by_state(world: &World) -> Vec<Rule> {
     broken.chain(invariants::broken(record, *now).map(Rule::Record)).collect()
 }
 
-/// The rules that are broken by how a state became another: a run wrote under this fence, or began this step.
+/// The rules that a step between two states breaks: a run wrote under this fence, or began this step.
 pub(crate) fn broken_by_step(before: &World, after: &World, fence: Option<u64>, begun: Option<usize>) -> Vec<Rule> {
     let is_changed = before.record != after.record || before.journal != after.journal;
     let is_old = fence.is_some_and(|fence| fence != before.record.fence);

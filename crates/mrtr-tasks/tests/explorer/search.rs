@@ -1,4 +1,4 @@
-//! The explorer: visits every state of a model, breadth first, so that what it finds it finds by the shortest way.
+//! The explorer: it visits every state of a model, breadth first, so that it finds the shortest way to what it finds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -14,19 +14,19 @@ pub(crate) trait Model {
 
     fn initial(&self) -> Self::State;
 
-    /// Whatever can happen next and changes anything, always in the same order.
+    /// All steps that can happen next and change anything, always in one order.
     fn steps(&self, state: &Self::State) -> Vec<Step<Self>>;
 
-    /// One of the states that behave as this one does: the same for all of them.
+    /// One of the states that behave as this one does: all of them have one canonical state.
     fn canonical(&self, state: Self::State) -> Self::State;
 
     /// The rules that do not hold of a canonical state.
     fn broken(&self, state: &Self::State) -> Vec<Rule>;
 
-    /// Whether all is well while this happens: nothing dies, nothing is lost, and nothing is called off.
+    /// Returns true if all is well while this happens: nothing dies, nothing is lost, and nothing is called off.
     fn is_benign(&self, action: &Self::Action) -> bool;
 
-    /// How it has ended.
+    /// The way in which the state has ended, if it has.
     fn end(&self, state: &Self::State) -> Option<&'static str>;
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Step<M: Model + ?Sized> {
     pub(crate) broken: Vec<Rule>,
 }
 
-/// What was explored, and found.
+/// The outcome of an exploration.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) states: usize,
     pub(crate) steps: usize,
-    /// How many steps the state that is farthest away takes.
+    /// The number of steps to the state that is farthest away.
     pub(crate) depth: usize,
     /// The ends that were met.
     pub(crate) ends: Vec<&'static str>,
@@ -111,12 +111,12 @@ struct Way {
 }
 
 struct Visited<S> {
-    /// In the order in which they were met.
+    /// The states in the order in which they were met.
     states: Vec<Rc<S>>,
     indices: HashMap<Rc<S>, usize, BuildHasherDefault<Quick>>,
-    /// From which each was met first; the initial one from itself.
+    /// The state from which each was met first; for the initial one, itself.
     parents: Vec<usize>,
-    /// From which each is reached while all is well.
+    /// The states from which each is reached while all is well.
     benign_into: Vec<Vec<usize>>,
 }
 
@@ -151,7 +151,7 @@ impl<S: Clone + Eq + Hash> Visited<S> {
         index
     }
 
-    /// The first state from which no end is reached though all is well from there on.
+    /// The first state from which no end can be reached, even if all is well from there on.
     fn without_an_end<M: Model<State = S>>(&self, model: &M) -> Option<usize> {
         let ends = |&index: &usize| model.end(&self.states[index]).is_some();
         let mut reach: Vec<usize> = (0..self.states.len()).filter(ends).collect();
@@ -180,7 +180,7 @@ impl<S: Clone + Eq + Hash> Visited<S> {
         path
     }
 
-    /// What happens on the way, told of the states as they are and not as the explorer keeps them.
+    /// The actions on the way, told of the states as they are and not as the explorer keeps them.
     fn trace<M: Model<State = S>>(&self, model: &M, rule: Rule, way: Way) -> Vec<String> {
         let mut path = self.path(way.from);
         path.push(way.to);

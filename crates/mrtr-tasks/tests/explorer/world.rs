@@ -14,7 +14,7 @@ pub(crate) const STEPS: [&str; 2] = ["a", "b"];
 pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) record: TaskRecord,
-    /// What the store keeps. It is not erased at the end here, so that it can be looked at.
+    /// The entries that the store keeps. They are not erased at the end here, so that the rules can look at them.
     pub(crate) journal: Journal,
     pub(crate) runners: Vec<Runner>,
     pub(crate) client: Client,
@@ -25,7 +25,7 @@ pub(crate) struct World {
 pub(crate) struct Journal {
     pub(crate) opened: [u8; 3],
     pub(crate) answers: [u8; 3],
-    /// Whether the first answer is one that the handler refuses.
+    /// True if the first answer is one that the handler refuses.
     pub(crate) is_refused: bool,
     pub(crate) started: [bool; 2],
     pub(crate) outcomes: [u8; 2],
@@ -36,7 +36,7 @@ pub(crate) enum Runner {
     Idle,
     Running {
         fence: u64,
-        /// What it read when it acquired the task, and has recorded since.
+        /// The entries that it read when it acquired the task, and has recorded since.
         view: Journal,
         /// The step that it has begun.
         begun: Option<usize>,
@@ -54,20 +54,20 @@ pub(crate) struct Client {
     pub(crate) cancel: Sent,
 }
 
-/// What became of something that the client sends.
+/// The state of something that the client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Sent {
     No,
     /// It was sent, and no acknowledgement came.
     Unacknowledged {
-        /// Whether the handler will refuse it.
+        /// True if the handler will refuse it.
         is_refused: bool,
     },
     Acknowledged,
 }
 
 impl Journal {
-    /// What the handler does next, as far as the journal goes: ask `q1`, step `a`, ask `q2`, step `b`, finish.
+    /// The handler's next step, as far as the journal goes: ask `q1`, step `a`, ask `q2`, step `b`, finish.
     pub(crate) fn next(&self, begun: Option<usize>) -> Next {
         let first = if self.is_refused { &[0, 1][..] } else { &[0] };
         let question = |keys: &[usize]| keys.iter().copied().find(|&key| self.answers[key] == 0);
@@ -82,7 +82,7 @@ impl Journal {
     }
 }
 
-/// What a handler does next.
+/// A handler's next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Ask(usize),
@@ -93,7 +93,7 @@ pub(crate) enum Next {
 }
 
 impl Hash for World {
-    /// Of the record, what an event can change.
+    /// Hashes those parts of the record that an event can change.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let TaskRecord { fence, leased_until, due, run_again, progressed, lost_runs, open, ended, .. } = &self.record;
         (fence, leased_until, due, run_again, progressed, lost_runs, open.len(), ended).hash(state);

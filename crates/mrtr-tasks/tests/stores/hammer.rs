@@ -1,4 +1,4 @@
-//! Many at once on one task, each on one of the stores that share it; and many tasks at once.
+//! Many workers at once on one task, each on one of the stores that share it; and many tasks at once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) async fn hammer(stores: &[Arc<dyn TaskStore>]) {
     }
 }
 
-/// What is refused spoils nothing beside it.
+/// Refused verbs spoil nothing beside them.
 pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
     let all = (0..200).map(|_| {
         let store = Arc::clone(&store);
@@ -60,7 +60,7 @@ pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
     }
 }
 
-/// What a worker won: a key that it answered, or a fence that it had.
+/// A worker's success: a key that it answered, or a fence that it had.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Won {
     Key(String, Vec<u8>),
@@ -86,7 +86,7 @@ async fn contend(store: &dyn TaskStore, id: TaskId, worker: usize) -> Vec<Won> {
     won
 }
 
-/// Each key and each fence was won once, and all that was acknowledged is kept once.
+/// Checks that each key and each fence was won once, and that all that was acknowledged is kept once.
 async fn expect_each_once(store: &dyn TaskStore, won: Vec<Won>) {
     let keys: Vec<_> = won.iter().filter_map(|won| if let Won::Key(key, _) = won { Some(key) } else { None }).collect();
     let fences: Vec<_> =
@@ -107,7 +107,7 @@ async fn expect_each_once(store: &dyn TaskStore, won: Vec<Won>) {
     assert_eq!(entries, expected, "what was acknowledged is kept, once");
 }
 
-/// Cancels, or finishes under the fence that the task has: says how the task ended if this did it.
+/// Cancels, or finishes under the fence that the task has. Returns how the task ended, if this call ended it.
 async fn end(store: &dyn TaskStore, id: TaskId, worker: usize) -> Option<(End, Option<Vec<u8>>)> {
     let fence = store.get(id, None).await.unwrap().record.fence;
     let (ended, end, result) = if worker.is_multiple_of(2) {

@@ -1,4 +1,4 @@
-//! What a store does, in the plainest way: a list of rows, looked through for everything.
+//! A store in the plainest way: a list of rows, looked through for everything.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord};
 
 pub(crate) struct Model {
-    /// In the order of their creation.
+    /// The rows in the order of their creation.
     rows: Vec<Row>,
-    /// Whether the stores notice that their clock is set back.
+    /// True if the stores notice that their clock is set back.
     notices: bool,
     last: Timestamp,
     /// The tools whose tasks were looked through since.
     looked_through: Vec<String>,
-    /// By which accounts have their turns.
+    /// The order in which accounts have their turns.
     order: Order,
     accounts: BTreeMap<u128, Account>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Model {
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "each of two programs needs one of them")]
 pub(crate) enum Order {
-    /// Of their first tasks: those that have none any more are forgotten.
+    /// The order of their first tasks: accounts that have none any more are forgotten.
     ByCreation,
     By(fn(&Account) -> u128),
 }
@@ -43,7 +43,7 @@ struct Row {
 }
 
 impl Model {
-    /// Of stores that notice, or do not, that their clock is set back.
+    /// A model of stores that notice, or do not, that their clock is set back.
     pub(crate) fn new(notices: bool, order: Order) -> Self {
         let (last, accounts) = (Timestamp::from_millis(0), BTreeMap::new());
         Self { rows: Vec::new(), notices, last, looked_through: Vec::new(), order, accounts }
@@ -76,7 +76,7 @@ impl Model {
             return Ok(Created { record: row.record.clone(), is_new: false });
         }
         let open = |rows: &[Row]| rows.iter().filter(mine).filter(|row| row.record.ended.is_none()).count();
-        // Those that have expired and are in the way are ended: the oldest first, and no more than have to.
+        // The store ends tasks that have expired and are in the way: the oldest first, and no more than it has to.
         while open(&self.rows) >= most {
             let over = |row: &&mut Row| row.record.owner == record.owner && row.is_over(now);
             let Some(row) = self.rows.iter_mut().filter(over).min_by_key(|row| row.record.expires()) else {
@@ -138,7 +138,7 @@ impl Model {
         acquired
     }
 
-    /// In turns over accounts, of each that which waited longest.
+    /// Takes tasks in turns over accounts, of each the one that waited longest.
     fn acquire_others(&mut self, wanted: &Wanted, turns: &mut Turns, acquired: &mut Acquired, now: Timestamp) {
         let is_due = |record: &TaskRecord| record.attention().is_some_and(|attention| attention <= now);
         let has_due = |tool: &&String| self.rows.iter().any(|row| row.record.tool == **tool && is_due(&row.record));
@@ -277,7 +277,7 @@ impl Model {
         Ok(is_open)
     }
 
-    /// A verb that changes nothing but the record.
+    /// Applies a verb that changes nothing but the record.
     pub(crate) fn apply(
         &mut self,
         id: TaskId,
@@ -325,7 +325,7 @@ impl Model {
     }
 }
 
-/// The first of those of an owner that waited for equally long.
+/// The task of an account that waited longest; of those that waited equally long, the first.
 fn first_due<'r>(rows: &'r mut [Row], account: &Account, wanted: &Wanted, now: Timestamp) -> Option<&'r mut Row> {
     let waiting = rows.iter_mut().filter(|row| row.record.account == *account && row.is_free(wanted, now));
     let is_due = |row: &&mut Row| row.record.attention().is_some_and(|attention| attention <= now);
@@ -333,12 +333,12 @@ fn first_due<'r>(rows: &'r mut [Row], account: &Account, wanted: &Wanted, now: T
 }
 
 impl Row {
-    /// Whether its time is over, and that was not noticed.
+    /// Returns true if its time is over, and no verb has noticed.
     fn is_over(&self, now: Timestamp) -> bool {
         self.record.ended.is_none() && self.record.end(now).is_some()
     }
 
-    /// Whether the runner may have it, some time.
+    /// Returns true if the runner may have it, some time.
     fn is_free(&self, wanted: &Wanted, now: Timestamp) -> bool {
         let (is_wanted, runs_there) =
             (wanted.tools.contains(&self.record.tool), wanted.running.contains(&self.record.id));

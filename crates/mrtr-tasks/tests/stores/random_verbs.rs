@@ -31,14 +31,15 @@ pub(crate) enum Verb {
         retention: Duration,
         most_open: usize,
     },
-    /// By an instance in which one of the runs so far may still be, and whose workers have these owners' runs.
+    /// An acquire by an instance in which one of the runs so far may still be, and whose workers have these owners'
+    /// runs.
     Acquire(Wanted, Option<Index>, Vec<usize>),
-    /// Under one of the runs so far, which may be lost since.
+    /// A verb under one of the runs so far, which may be lost since.
     OfRun(Index, RunVerb),
-    /// On one of the tasks so far, which may be gone since; by an owner, or the operator.
+    /// A verb on one of the tasks so far, which may be gone since; by an owner, or the operator.
     OfTask(Index, Option<usize>, TaskVerb),
     Sweep(usize),
-    /// By so many milliseconds, back or forth.
+    /// The clock moves by so many milliseconds, back or forth.
     ClockMoves(i64),
 }
 
@@ -142,12 +143,12 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..4)
 }
 
-/// Few, so that leases, pauses and ends meet.
+/// One of a few durations, so that leases, pauses and ends meet.
 fn duration() -> impl Strategy<Value = Duration> {
     select(vec![0, 1, 1_000, 2_000, 30_000, 30_001, 600_000]).prop_map(Duration::from_millis)
 }
 
-/// The stores go by this clock, and do as the model.
+/// Plays the verbs on the stores, which go by this clock, and compares them with the model.
 pub(crate) async fn play(verbs: Vec<Verb>, clock: &SetClock, model: Model, stores: Vec<Arc<dyn TaskStore>>) {
     let mut players = Vec::new();
     for store in stores {
@@ -172,7 +173,7 @@ struct Game {
     players: Vec<Player>,
     tasks: Vec<TaskId>,
     runs: Vec<Run>,
-    /// Where turns go on.
+    /// The place where turns go on.
     turn: Option<Turn>,
 }
 
@@ -236,7 +237,7 @@ impl Game {
         self.tasks.iter().map(|&id| self.model.get(id, None, now).ok()).collect()
     }
 
-    /// All that can be read is as in the model, and what changed was told.
+    /// Checks that all that can be read is as in the model, and that every change was told.
     async fn compare(&mut self, before: &[Option<KeptTask>], now: Timestamp) {
         let after = self.kept(now);
         let is_changed = |at: usize| match (before.get(at), &after[at]) {

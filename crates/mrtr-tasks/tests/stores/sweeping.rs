@@ -9,7 +9,8 @@ use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 use mrtr_tasks::store::{Limits, NewTask, Run, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
-/// Sweeps so many, in batches, and beside each has a task created, run and ended of an owner whose tasks expired, too.
+/// Sweeps so many tasks, in batches. Beside each batch it creates, runs and ends a task of an owner whose tasks
+/// expired, too.
 pub(crate) async fn sweep_beside_others(store: Arc<dyn TaskStore>, number: usize) {
     let owners = ["ann", "bob", "carl", "dora"];
     for some in (0..number).collect::<Vec<_>>().chunks(64) {

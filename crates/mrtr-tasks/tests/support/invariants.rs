@@ -1,10 +1,10 @@
-//! What holds of every record of a task, whatever has happened to it.
+//! The rules that hold of every record of a task, whatever has happened to it.
 
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_state::Timestamp;
 use mrtr_tasks::TaskRecord;
 
-/// What is wrong with the record by itself.
+/// Returns the rule that the record breaks by itself.
 pub(crate) fn broken(record: &TaskRecord, now: Timestamp) -> Option<&'static str> {
     let is_leased = record.leased_until.is_some();
     let is_ended = record.ended.is_some();
@@ -31,7 +31,7 @@ pub(crate) fn broken(record: &TaskRecord, now: Timestamp) -> Option<&'static str
     rules.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
 }
 
-/// What is wrong with how it became what it is.
+/// Returns the rule that a step from one record to the next breaks.
 pub(crate) fn broken_step(before: &TaskRecord, after: &TaskRecord) -> Option<&'static str> {
     let rules = [
         (after.updated < before.updated, "its last change is earlier than before"),
@@ -45,7 +45,7 @@ pub(crate) fn broken_step(before: &TaskRecord, after: &TaskRecord) -> Option<&'s
     rules.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule))
 }
 
-/// Where a task stands, told from the record in the words of the rule.
+/// The status of a task, told from the record in the words of the rule.
 fn status(record: &TaskRecord, now: Timestamp) -> TaskStatus {
     let is_over = record.ttl.map_or_else(
         || record.set_aside.is_some_and(|since| now >= since + record.retention),

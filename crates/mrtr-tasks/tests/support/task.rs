@@ -26,7 +26,7 @@ pub(crate) fn task() -> TaskRecord {
     )
 }
 
-/// One that a run has had since noon.
+/// A task that a run has had since noon.
 #[allow(dead_code, reason = "not every test that includes this file begins there")]
 pub(crate) fn leased() -> TaskRecord {
     let mut task = task();
@@ -34,7 +34,7 @@ pub(crate) fn leased() -> TaskRecord {
     task
 }
 
-/// One whose first run asked these at noon and ended.
+/// A task whose first run asked these at noon and ended.
 #[allow(dead_code, reason = "not every test that includes this file begins there")]
 pub(crate) fn asking(keys: &[&str]) -> TaskRecord {
     let mut task = leased();

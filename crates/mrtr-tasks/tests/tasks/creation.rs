@@ -1,4 +1,4 @@
-//! How a call becomes a task: durable before its reply, by its tool's policy, or by its flow after some rounds.
+//! Calls that become tasks: durable before the reply, by the tool's policy, or by the flow after some rounds.
 
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ async fn tk_9_for_a_client_that_cannot_have_a_task_it_goes_on_in_place() {
     }
 }
 
-/// In place it would do again what the task has done, since its state is older than the task's journal.
+/// In place the call would do again what the task has done, since its state is older than the task's journal.
 #[tokio::test(start_paused = true)]
 async fn tk_9_a_retry_by_a_client_that_cannot_have_the_task_runs_nothing_beside_it() {
     for revision in Revision::MODERN {
@@ -406,7 +406,7 @@ async fn a_ttl_of_nothing_or_less_is_refused() {
     }
 }
 
-/// The store kept it, and could not say so: the client was told of a failure, and may call again.
+/// The store kept the task, and could not say so: the client was told of a failure, and may call again.
 #[tokio::test(start_paused = true)]
 async fn a_task_whose_creation_was_not_confirmed_is_not_left_behind() {
     let store = Faulty::over(memory());

@@ -1,4 +1,4 @@
-//! How a task ends, in both families, and what stays of it.
+//! The end of a task, in both families, and what stays of it.
 
 use std::time::Duration;
 
@@ -189,7 +189,7 @@ async fn a_task_goes_on_when_its_request_is_cancelled_or_its_connection_gone() {
         let context = mrtr_server::Context::new().revision(revision);
         site.server.handle_value(cancelled, context).await;
         if revision != Revision::V2026_07_28 {
-            // One that waits for the result hangs up.
+            // A client that waits for the result hangs up.
             let waiting = task.result();
             assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
         }

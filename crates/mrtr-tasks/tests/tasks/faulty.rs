@@ -13,16 +13,16 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Notify;
 
-/// What goes wrong.
+/// A fault of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It says that it failed, and did nothing.
+    /// The store says that it failed, and did nothing.
     Fails,
-    /// It says that it has too much to do, and did nothing.
+    /// The store says that it has too much to do, and did nothing.
     Busy,
-    /// It says that it failed, and did it all the same.
+    /// The store says that it failed, and did it all the same.
     FailsAfterwards,
-    /// It does not answer until all is well again, and then says that it failed.
+    /// The store does not answer until all is well again, and then says that it failed.
     Hangs,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Faulty {
     inner: Arc<dyn TaskStore>,
     faults: Mutex<HashMap<&'static str, (Fault, usize)>>,
     called: Mutex<HashMap<&'static str, usize>>,
-    /// What the last runner that wanted work said it runs.
+    /// The tasks that the last runner which wanted work said it runs.
     running: Mutex<Vec<TaskId>>,
     healed: Notify,
 }
@@ -43,12 +43,12 @@ impl Faulty {
         Arc::new(Self { inner, faults, called, running, healed: Notify::new() })
     }
 
-    /// Has a verb go wrong, so many times from now.
+    /// Makes a verb go wrong, so many times from now.
     pub(crate) fn fault(&self, verb: &'static str, fault: Fault, times: usize) {
         self.faults.lock().unwrap().insert(verb, (fault, times));
     }
 
-    /// All is well again.
+    /// Makes all well again.
     pub(crate) fn heal(&self) {
         self.faults.lock().unwrap().clear();
         self.healed.notify_waiters();

@@ -1,4 +1,5 @@
-//! `notifications/tasks` on a subscription: what `tasks/get` says at that moment, for those who may hear it.
+//! `notifications/tasks` on a subscription: the state that `tasks/get` would return at that moment, for clients that
+//! may hear it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ async fn next(listening: &mut Listening) -> Value {
     within(PATIENCE, listening.next()).await.expect("it goes on")
 }
 
-/// What `tasks/get` says, as a notification has it.
+/// The task that `tasks/get` returns, as a notification has it.
 async fn got(task: &Started) -> Value {
     let mut got = task.get().await;
     got.as_object_mut().unwrap().retain(|name, _| name != "resultType" && name != "_meta");
@@ -187,7 +188,7 @@ async fn tk_12_more_ids_than_a_subscription_has_are_refused() {
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
 }
 
-/// Ids are looked through many at once, and what a task holds is read for those alone of which there is something to tell.
+/// The server looks through many records at once, and reads what a task holds only where there is something to tell.
 #[tokio::test(start_paused = true)]
 async fn tk_12_many_ids_are_read_in_few_statements() {
     let store = Faulty::over(memory());

@@ -1,4 +1,4 @@
-//! What tasks promise, as whole conversations with a server that has them.
+//! The promises of tasks, as whole conversations with a server that has them.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! What an operator sees and does.
+//! The operator's view of tasks, and the operator's actions.
 
 use std::sync::Arc;
 use std::time::Duration;

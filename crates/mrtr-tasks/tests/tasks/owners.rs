@@ -1,4 +1,4 @@
-//! Whose a task is: any other caller is told that there is none, in the same words on every method.
+//! Owners of tasks: the server tells any other caller that there is no such task, in the same words on every method.
 
 use mrtr_schema::Revision;
 use mrtr_schema::subscriptions::SubscriptionFilter;

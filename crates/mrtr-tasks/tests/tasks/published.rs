@@ -191,7 +191,7 @@ async fn a_client_that_declares_less_than_at_creation_is_shown_what_it_declared(
     assert_eq!(task.asked().await, ["roots"], "and the client that can be asked is");
 }
 
-/// Without what says which server it is from.
+/// A result without the member that says which server it is from.
 pub(crate) fn without_server(result: &Value) -> Value {
     let mut result = result.clone();
     if let Some(result) = result.as_object_mut() {

@@ -1,4 +1,4 @@
-//! How a task runs: what goes on beside a question, what is not repeated, and what a store that fails costs.
+//! Running tasks: what goes on beside a question, what is not repeated, and what a store that fails costs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,7 +197,7 @@ fn faulty(tool: mrtr_server::Tool) -> (Arc<Faulty>, Site) {
     let sound = memory();
     let store = Faulty::over(Arc::clone(&sound));
     let mut site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [tool]);
-    // What a test waits for, it hears of.
+    // A test hears of what it waits for.
     site.store = sound;
     (store, site)
 }

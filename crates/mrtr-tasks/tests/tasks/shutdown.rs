@@ -1,4 +1,4 @@
-//! Shutting down: work is handed over at once, not after a lease.
+//! Shutting down: the instance hands its work over at once, not after a lease.
 
 use std::sync::Arc;
 use std::time::Duration;

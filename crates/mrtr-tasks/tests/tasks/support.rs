@@ -26,7 +26,7 @@ pub(crate) struct Name {
     pub(crate) name: String,
 }
 
-/// What happened outside, and a gate at which work may wait. Clones are the same.
+/// The things that happened outside, and a gate at which work may wait. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Outside(Arc<Happened>);
 
@@ -165,7 +165,7 @@ impl Site {
         Client::new(&self.server).declaring(with_tasks(everything()))
     }
 
-    /// One of an older revision.
+    /// A client of an older revision.
     pub(crate) fn older(&self, revision: Revision) -> Client {
         Client::new(&self.server).speaking(revision)
     }
@@ -212,7 +212,7 @@ pub(crate) async fn call(client: &Client, revision: Revision, task: Value) -> Va
     client.begin("tools/call", params).await.response().clone()
 }
 
-/// These, and that the client follows tasks.
+/// These capabilities, and that the client follows tasks.
 pub(crate) fn with_tasks(mut capabilities: ClientCapabilities) -> ClientCapabilities {
     capabilities.extensions.get_or_insert_default().insert(extension::NAME.to_owned(), JsonObject::default());
     capabilities
@@ -225,12 +225,12 @@ pub(crate) struct Started {
     pub(crate) revision: Revision,
     pub(crate) id: String,
     pub(crate) store: Arc<dyn TaskStore>,
-    /// What the call was answered with.
+    /// The reply to the call.
     pub(crate) created: Value,
 }
 
 impl Started {
-    /// Seen by another client.
+    /// The task as another client sees it.
     pub(crate) fn by(&self, client: &Client) -> Self {
         Self { client: client.clone(), ..self.clone() }
     }
@@ -239,13 +239,13 @@ impl Started {
         self.id.parse().unwrap()
     }
 
-    /// Sends a request about it, and gives the whole response.
+    /// Sends a request about it, and returns the whole response.
     pub(crate) async fn send(&self, method: &str, mut params: Value) -> Value {
         params["taskId"] = json!(self.id);
         self.client.request(method, params).await.response().clone()
     }
 
-    /// What `tasks/get` says.
+    /// The result of `tasks/get`.
     pub(crate) async fn get(&self) -> Value {
         let got = self.send("tasks/get", json!({})).await;
         assert!(got["result"].is_object(), "{got}");
@@ -256,12 +256,12 @@ impl Started {
         self.get().await["status"].as_str().unwrap().to_owned()
     }
 
-    /// The keys of what it asks.
+    /// The keys of its questions.
     pub(crate) async fn asked(&self) -> Vec<String> {
         keys(&self.requests().await)
     }
 
-    /// What it asks, by its keys.
+    /// Its questions, by their keys.
     pub(crate) async fn requests(&self) -> Value {
         if self.revision == Revision::V2026_07_28 {
             return self.get().await["inputRequests"].clone();
@@ -272,7 +272,7 @@ impl Started {
         self.result().await["result"]["inputRequests"].clone()
     }
 
-    /// Sends answers, and gives the response.
+    /// Sends answers, and returns the response.
     pub(crate) async fn deliver(&self, answers: Value) -> Value {
         let method = if self.revision == Revision::V2026_07_28 { "tasks/update" } else { "tasks/input_response" };
         self.send(method, json!({ "inputResponses": answers })).await
@@ -288,12 +288,12 @@ impl Started {
         self.send("tasks/cancel", json!({})).await
     }
 
-    /// What `tasks/result` says, the whole response.
+    /// The whole response to `tasks/result`.
     pub(crate) async fn result(&self) -> Value {
         within(PATIENCE, self.send("tasks/result", json!({}))).await
     }
 
-    /// Waits until it stands so, and gives what `tasks/get` says then.
+    /// Waits until it has this status, and returns what `tasks/get` says then.
     pub(crate) async fn until(&self, status: &str) -> Value {
         self.until_it(status, |task| task["status"] == status).await
     }
@@ -367,7 +367,7 @@ impl Started {
         within(PATIENCE, waiting).await;
     }
 
-    /// Waits for its end, and gives the text of its result.
+    /// Waits for its end, and returns the text of its result.
     pub(crate) async fn text(&self) -> String {
         let result = self.ended().await;
         result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}")).to_owned()
@@ -399,5 +399,5 @@ pub(crate) async fn within<T>(time: Duration, future: impl Future<Output = T>) -
     tokio::time::timeout(time, future).await.expect("it comes to an end")
 }
 
-/// Long for a machine, and no time at all for a test whose clock stands.
+/// A time that is long for a machine, and no time at all for a test whose clock stands.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);

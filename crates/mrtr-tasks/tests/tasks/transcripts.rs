@@ -1,8 +1,9 @@
 //! The echo tool of the founding documents, played reply by reply in both older revisions.
 //!
-//! Each `transcripts/*.json` is a script. Ids and times are compared by their shape: `$task` is the task's id, `$created`
-//! the time of its creation, which stays, and `$time` any time from then on. An exchange with `poll` is repeated until
-//! the task stands as the document says. Where a reply is not the document's, `differs` says where and why.
+//! Each `transcripts/*.json` is a script. Ids and times are compared by their shape: `$task` is the task's id,
+//! `$created` the time of its creation, which stays, and `$time` any time from then on. An exchange with `poll` is
+//! repeated until the task stands as the document says. Where a reply is not the document's, `differs` says where and
+//! why.
 
 #[path = "../../../mrtr-server/tests/transcripts/compare.rs"]
 mod compare;
@@ -103,7 +104,7 @@ async fn play(script: &Script) {
     }
 }
 
-/// What the server has chosen.
+/// The id and the time that the server has chosen.
 #[derive(Default)]
 struct Known {
     task: Option<String>,

@@ -51,7 +51,7 @@ async fn created(store: &Arc<dyn TaskStore>, tool: Tool, tasks: usize) -> Vec<St
     started
 }
 
-/// A task that two processes died with, all by itself.
+/// A task that has lost its runs in two processes that died, without any other task.
 async fn on_trial(store: &Arc<dyn TaskStore>, tool: Tool) -> Started {
     let task = created(store, tool, 1).await.remove(0);
     for _ in 0..2 {
@@ -60,7 +60,7 @@ async fn on_trial(store: &Arc<dyn TaskStore>, tool: Tool) -> Started {
     task
 }
 
-/// Waits for a minute without an entry, and says when it began.
+/// Waits for a minute without an entry, and notes when it began.
 fn slow(outside: &Outside) -> Tool {
     tool(outside, async |_, outside| {
         outside.note("begun");
@@ -180,7 +180,7 @@ async fn tasks_that_died_together_twice_run_one_at_a_time() {
     assert!(begun.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_mins(1)), "{begun:?}");
 }
 
-/// A first entry shows that it was not the one, and others need not wait for its end.
+/// A first entry shows that the task did not end the processes, and others need not wait for its end.
 #[tokio::test(start_paused = true)]
 async fn a_trial_is_over_with_the_first_entry_or_after_a_lease() {
     for records in [true, false] {
@@ -339,7 +339,7 @@ async fn what_waits_for_the_end_of_a_trial_begins_at_once() {
     assert!(opened.elapsed() < Duration::from_mins(1), "{:?}", opened.elapsed());
 }
 
-/// The others became due before it, and leave the instance without a run at no time.
+/// The other tasks became due before it, and the instance always has a run.
 #[tokio::test(start_paused = true)]
 async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
     let (store, outside) = (memory(), Outside::default());
@@ -349,7 +349,7 @@ async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
                 return outside.happen("trial").await;
             }
             outside.note("begun");
-            // Those that run together end one after the other.
+            // Tasks that run together end one after the other.
             let time = if outside.count("begun") == 1 { 30 } else { 60 };
             tokio::time::sleep(Duration::from_secs(time)).await;
             outside.happen("ended").await

@@ -1,4 +1,4 @@
-//! Questions and answers: which status they make, and which runs.
+//! Questions and answers: the statuses and the runs that follow from them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How a task ends: once, and for good.
+//! The end of a task: it comes once, and for good.
 
 use std::time::Duration;
 

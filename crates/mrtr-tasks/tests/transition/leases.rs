@@ -9,7 +9,7 @@ use crate::task::{ACQUIRE, DONE, LEASE, NOON, after, leased, task, texts};
 
 const RENEW: Event<'static> = Event::Renew { fence: 1, lease: LEASE };
 
-/// Whatever a run writes.
+/// All events that a run writes.
 fn writes(fence: u64, keys: &[String]) -> [Event<'_>; 5] {
     let change = Change { opened: keys, retired: keys, progressed: true, lasts: Some(LEASE) };
     [

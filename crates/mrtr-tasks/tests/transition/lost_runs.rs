@@ -11,7 +11,7 @@ use crate::task::{ACQUIRE, LEASE, NOON, after, leased, task, texts};
 
 const PROGRESS: Change<'static> = Change { opened: &[], retired: &[], progressed: true, lasts: None };
 
-/// Has the run that has it be lost: a runner looks when the lease ends, and when the pause is over. Gives the pause.
+/// Loses the run that has it: a runner looks when the lease ends, and when the pause is over. Returns the pause.
 fn lose(record: &mut TaskRecord) -> Duration {
     let lapsed = record.leased_until.unwrap();
     record.apply(ACQUIRE, lapsed).unwrap();

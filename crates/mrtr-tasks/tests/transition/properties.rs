@@ -1,4 +1,4 @@
-//! Any events at any times: what holds of a record holds whatever happens.
+//! Any events at any times: the rules of a record hold whatever happens.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::task::{NOON, task};
 const LONGEST_LEASE: Duration = Duration::from_mins(5);
 const SET_BACK: Event<'static> = Event::SetBack { lease: LONGEST_LEASE };
 
-/// Which run writes.
+/// The run that writes.
 #[derive(Debug, Clone, Copy)]
 enum Writer {
-    /// The one that has the task, or had it last.
+    /// The run that has the task, or had it last.
     Newest,
-    /// One that was so many runs before.
+    /// A run that was so many runs before.
     Earlier(u64),
-    /// One that there has not been.
+    /// A run that has not begun yet.
     Later,
 }
 
@@ -84,16 +84,16 @@ impl AnyEvent {
     }
 }
 
-/// When something happens.
+/// The time at which something happens.
 #[derive(Debug, Clone, Copy)]
 enum When {
-    /// So long after what happened last.
+    /// So long after the last event.
     Later(Duration),
-    /// So long before it: the clock went back.
+    /// So long before the last event: the clock went back.
     Earlier(Duration),
-    /// When a runner has to look, or so long before or after.
+    /// The moment at which a runner has to look, or so long before or after.
     Attention(i64),
-    /// When its time is over, or so long before or after.
+    /// The moment at which its time is over, or so long before or after.
     Expiry(i64),
 }
 
@@ -170,7 +170,7 @@ fn any_events() -> impl Strategy<Value = Vec<(AnyEvent, When)>> {
     proptest::collection::vec((any_event(), any_when()), 1..60)
 }
 
-/// Under which fence an event writes, if a run writes it.
+/// The fence under which an event writes, if a run writes it.
 fn fence_of(event: Event<'_>) -> Option<u64> {
     match event {
         Event::Renew { fence, .. }
@@ -183,7 +183,7 @@ fn fence_of(event: Event<'_>) -> Option<u64> {
     }
 }
 
-/// What is wrong with what became of a task.
+/// Returns the rule that a transition breaks.
 fn broken(
     before: &TaskRecord,
     event: Event<'_>,
@@ -216,7 +216,7 @@ fn kept() -> Option<Box<dyn FailurePersistence>> {
     Some(Box::new(FileFailurePersistence::Direct("tests/transition/regressions.txt")))
 }
 
-/// A record as it would be if all had happened so much later, and so many runs had been before.
+/// A record as it would be if everything had happened so much later, after so many more runs.
 fn shifted(record: &TaskRecord, later: Duration, runs: u64) -> TaskRecord {
     TaskRecord {
         created: record.created + later,
@@ -247,7 +247,7 @@ proptest! {
         }
     }
 
-    /// What the explorer takes for granted when it counts time from now and runs from the newest.
+    /// The explorer takes this for granted when it counts time from now and runs from the newest.
     #[test]
     fn what_happens_depends_on_no_absolute_time_or_fence(
         mut record in any_task(),

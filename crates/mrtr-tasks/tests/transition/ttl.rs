@@ -1,4 +1,4 @@
-//! The time that a task has: from its creation, as seen by readers, longer for a question, and until it may be removed.
+//! The time of a task: from its creation, as readers see it, longer for a question, and until a store may remove it.
 
 use std::time::Duration;
 

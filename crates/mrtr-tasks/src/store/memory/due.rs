@@ -1,4 +1,4 @@
-//! Which tasks in memory a runner gets.
+//! The choice of the tasks in memory that a runner gets.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::TaskId;
 use crate::record::Event;
 
 impl Tasks {
-    /// Has nothing wait longer than it was to, if the clock may have been set back.
+    /// Makes nothing wait longer than it was meant to, if the clock may have been set back.
     pub(super) fn bound_waits(
         &mut self,
         wanted: &Wanted,
@@ -23,7 +23,7 @@ impl Tasks {
             for place in self.waiting(tool, now) {
                 let changed = self.change_at(place, |row| {
                     let before = row.record.clone();
-                    // One whose time is over waits for nothing.
+                    // A task whose time is over waits for nothing.
                     let is_changed = row.apply(wanted.set_back_event(), now).is_ok() && row.record != before;
                     Ok(is_changed.then_some(row.record.id))
                 })?;
@@ -34,7 +34,7 @@ impl Tasks {
     }
 
     /// Counts runs on trial that were lost: their tasks are put off or set aside whether or not a runner can have them.
-    /// Gives those that are set aside.
+    /// Returns the tasks that it set aside.
     pub(super) fn settle_lapsed_trials(
         &mut self,
         tools: &BTreeSet<&str>,
@@ -91,7 +91,7 @@ impl Tasks {
         Ok(acquired)
     }
 
-    /// Takes a task of this account, if one is due and the account may have it. Says whether it did.
+    /// Takes a task of this account, if one is due and the account may have it. Returns whether it did.
     fn acquire_of(
         &mut self,
         account: u64,
@@ -127,7 +127,7 @@ impl Tasks {
         }
     }
 
-    /// When there may be more of those that are not on trial.
+    /// Returns the moment at which there may be more of the tasks that are not on trial.
     pub(super) fn next_of_accounts(
         &self,
         wanted: &Wanted,
@@ -146,7 +146,7 @@ impl Tasks {
             First::BehindExpired => Some(now),
             First::None => None,
         });
-        // Those who come later may have something, too.
+        // Accounts that come later may have a task, too.
         let later = (accounts.len() == ACCOUNTS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
         next.chain(later).min()
     }
@@ -166,7 +166,8 @@ impl Tasks {
         Ok(Acquired { tasks: vec![taken], ..Acquired::default() })
     }
 
-    /// When a runner has to look next at those on trial: what is due already waits for something else than time.
+    /// Returns the moment at which a runner has to look next at the tasks on trial. One that is due already waits for
+    /// something else than time.
     pub(super) fn next_trial(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Option<Timestamp> {
         self.on_trial(tools, running, now).into_iter().map(|(moment, _)| moment).find(|moment| *moment > now)
     }

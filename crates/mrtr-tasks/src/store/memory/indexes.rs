@@ -1,4 +1,4 @@
-//! By what tasks in memory are looked for: what waits is in the way of nothing else.
+//! The indexes of tasks in memory: those that wait are in the way of no others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -12,24 +12,24 @@ use crate::{Account, Owner, TaskRecord};
 /// Tasks are named by their places.
 #[derive(Default)]
 pub(super) struct Indexes {
-    /// Those that have not ended, by the end of their time.
+    /// The tasks that have not ended, by the end of their time.
     pub(super) expiry: BTreeSet<(Timestamp, u64)>,
-    /// Those that have ended, by when they may be removed.
+    /// The tasks that have ended, by the moment from which they may be removed.
     pub(super) removal: BTreeSet<(Timestamp, u64)>,
-    /// By tool, those that a runner has to look at, and when.
+    /// The moments at which a runner has to look at tasks, by tool.
     attention: ByTool,
-    /// By tool, those on trial that a runner has to look at, and when.
+    /// The moments at which a runner has to look at tasks on trial, by tool.
     trial: ByTool,
-    /// By tool and account, those that a runner has to look at, and when.
+    /// The moments at which a runner has to look at tasks, by tool and account.
     turns: HashMap<String, BTreeMap<u64, BTreeSet<(Timestamp, u64)>>>,
-    /// Those for whose runs an instance makes room, by until when.
+    /// The tasks for whose runs an instance makes room, by the end of that time.
     reserved: BTreeSet<(Timestamp, u64)>,
     /// The tasks that each owner may see.
     owners: HashMap<Owner, BTreeSet<u64>>,
     accounts: HashMap<Account, AccountTasks>,
     /// Accounts in the order of their turns.
     by_turn: BTreeMap<u64, Account>,
-    /// What all tasks keep.
+    /// The number of bytes that all tasks keep.
     bytes: u64,
 }
 
@@ -60,34 +60,34 @@ impl ByTool {
 #[derive(Default)]
 struct AccountTasks {
     turn: u64,
-    /// How many there are.
+    /// The number of tasks.
     number: usize,
-    /// How many have not ended.
+    /// The number of tasks that have not ended.
     open: usize,
-    /// Those that have not ended, by the end of their time.
+    /// The tasks that have not ended, by the end of their time.
     expiry: BTreeSet<(Timestamp, u64)>,
-    /// What they keep.
+    /// The number of bytes that they keep.
     bytes: u64,
 }
 
 impl Indexes {
-    /// How many tasks of an account have not ended.
+    /// The number of tasks of an account that have not ended.
     pub(super) fn open(&self, account: &Account) -> usize {
         self.accounts.get(account).map_or(0, |tasks| tasks.open)
     }
 
-    /// What the tasks of an account keep, and what all do.
+    /// The bytes that the tasks of an account keep, and those that all tasks keep.
     pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
         (self.accounts.get(account).map_or(0, |tasks| tasks.bytes), self.bytes)
     }
 
-    /// The tasks of an account whose time is over, though that was not noticed.
+    /// The tasks of an account whose time is over, though no verb has noticed.
     pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
         self.accounts.get(account).map_or_else(Vec::new, |tasks| until(&tasks.expiry, most, now))
     }
 
-    /// Accounts from the one behind this turn on, and then those before it: those who have tasks of these tools that a
-    /// runner has to look at.
+    /// Accounts that have tasks of these tools at which a runner has to look: from the one behind this turn on, and
+    /// then those before it.
     pub(super) fn accounts_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
         let turns: Vec<_> = tools.iter().filter_map(|tool| self.turns.get(*tool)).collect();
         let next = |after: u64| {
@@ -122,7 +122,7 @@ impl Indexes {
         self.trial.of(tool)
     }
 
-    /// Whether an instance makes room for a task on trial.
+    /// Returns true if an instance makes room for a task on trial.
     pub(super) fn is_one_reserved(&self, now: Timestamp) -> bool {
         self.reserved.last().is_some_and(|(until, _)| *until > now)
     }
@@ -163,7 +163,8 @@ impl Indexes {
         self.accounts.insert(account.clone(), AccountTasks { turn, ..AccountTasks::default() });
     }
 
-    /// Takes a task out as it was inserted. What stands for its owner and its account stays until [`forget`](Self::forget).
+    /// Takes a task out as it was inserted. The entries of its owner and its account stay until
+    /// [`forget`](Self::forget).
     pub(super) fn remove(&mut self, place: u64, row: &Row) {
         let record = &row.record;
         self.attention.remove(&record.tool, record.attention(), place);
@@ -202,7 +203,7 @@ impl Indexes {
     }
 }
 
-/// The first of an index, as far as now.
+/// The first places of an index whose moments have come.
 pub(super) fn until(index: &BTreeSet<(Timestamp, u64)>, most: usize, now: Timestamp) -> Vec<u64> {
     index.iter().take_while(|(moment, _)| *moment <= now).map(|(_, place)| *place).take(most).collect()
 }

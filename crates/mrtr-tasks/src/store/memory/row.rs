@@ -12,9 +12,9 @@ pub(super) struct Row {
     pub(super) result: Option<Vec<u8>>,
     call: Vec<u8>,
     entries: Vec<Vec<u8>>,
-    /// In the order in which they were opened; without a body once it is not open any more.
+    /// The questions in the order in which they were opened; without a body once they are not open any more.
     questions: Vec<(String, Option<Vec<u8>>)>,
-    /// What it keeps of all of these, as [`TASK_BYTES`] says.
+    /// The number of bytes of all of these, as [`TASK_BYTES`] says.
     held: u64,
 }
 
@@ -26,12 +26,12 @@ impl Row {
         Self { record, message: None, result: None, call, entries, questions: Vec::new(), held }
     }
 
-    /// What it keeps.
+    /// The number of bytes that it keeps.
     pub(super) fn bytes(&self) -> u64 {
         TASK_BYTES + self.held
     }
 
-    /// Keeps what came of it.
+    /// Keeps its result.
     pub(super) fn add_result(&mut self, result: Vec<u8>) {
         self.held += length(&result);
         self.result = Some(result);
@@ -79,7 +79,7 @@ impl Row {
         }
     }
 
-    /// Says which keys were answered: a key that comes twice, by the first.
+    /// Keeps answers, and returns the keys that were answered: of two answers to one key, the first counts.
     pub(super) fn answer(&mut self, answers: Vec<Answer>, now: Timestamp) -> Result<Vec<String>, TransitionError> {
         let mut accepted: Vec<Answer> = Vec::new();
         for answer in answers {
@@ -96,7 +96,7 @@ impl Row {
         Ok(keys)
     }
 
-    /// Says whether the key was still open.
+    /// Asks a question again, and returns whether its key was still open.
     pub(super) fn ask_anew(&mut self, key: &str, again: KeptQuestion, now: Timestamp) -> Result<bool, StoreError> {
         let mut record = self.record.clone();
         let is_open = record.open.iter().any(|open| open == key);

@@ -1,4 +1,4 @@
-//! All tasks in memory, and what changed of them.
+//! All tasks in memory, and their changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -14,22 +14,22 @@ use crate::{Account, Owner, TaskId, TaskRecord};
 
 /// The task that a runner has to look at first.
 pub(super) enum First {
-    /// When, and where it is.
+    /// The moment at which a runner has to look, and the place of the task.
     At(Timestamp, u64),
-    /// So many have expired before it that it was not reached.
+    /// Too many tasks before it have expired, so that the search did not reach it.
     BehindExpired,
     None,
 }
 
 #[derive(Default)]
 pub(super) struct Tasks {
-    /// In the order of their creation.
+    /// The tasks in the order of their creation.
     by_place: BTreeMap<u64, Row>,
     places: HashMap<TaskId, u64>,
     flows: HashMap<FlowKey, u64>,
     indexes: Indexes,
     pub(super) clock: ClockWatch,
-    /// What changed, the newest last.
+    /// The tasks that changed, the newest change last.
     changed: VecDeque<TaskId>,
     /// The number of the last change.
     last_change: u64,
@@ -52,12 +52,12 @@ impl Tasks {
         self.flows.get(flow).and_then(|place| self.by_place.get(place)).map(|row| &row.record)
     }
 
-    /// How many tasks of an account have not ended.
+    /// The number of tasks of an account that have not ended.
     pub(super) fn open(&self, account: &Account) -> usize {
         self.indexes.open(account)
     }
 
-    /// How many of those are open: their time is not over.
+    /// The number of those that are open: their time is not over.
     pub(super) fn open_at(&self, account: &Account, now: Timestamp) -> usize {
         self.indexes.open(account) - self.indexes.expired_of(account, usize::MAX, now).len()
     }
@@ -92,7 +92,7 @@ impl Tasks {
         changed
     }
 
-    /// Notes that a task has changed, and gives the number of the change.
+    /// Notes that a task has changed, and returns the number of the change.
     pub(super) fn note(&mut self, id: TaskId) -> u64 {
         self.changed.push_back(id);
         if self.changed.len() > MOST_CHANGES {
@@ -112,13 +112,13 @@ impl Tasks {
         }
     }
 
-    /// What the tasks of an account keep, and what all do.
+    /// The bytes that the tasks of an account keep, and those that all tasks keep.
     pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
         self.indexes.bytes(account)
     }
 
-    /// When a runner has to look at the first task of these tools, unless its time is over or the runner has it. Soon, if
-    /// too many have expired before it.
+    /// Returns the moment at which a runner has to look at the first task of these tools, unless its time is over or
+    /// the runner has it. The moment is soon if too many have expired before it.
     pub(super) fn first_attention(
         &self,
         tools: &BTreeSet<&str>,
@@ -135,7 +135,7 @@ impl Tasks {
         tools.iter().filter_map(first).min()
     }
 
-    /// Those of these tools that have a task at which a runner has to look by now.
+    /// Returns those of these tools that have a task at which a runner has to look by now.
     pub(super) fn tools_looked_at_by<'t>(&self, now: Timestamp, tools: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
         let first = |tool: &str| self.indexes.of_tool(tool).next();
         tools.iter().copied().filter(|tool| first(tool).is_some_and(|(attention, _)| attention <= now)).collect()
@@ -168,7 +168,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks of an account whose time is over, though that was not noticed.
+    /// The tasks of an account whose time is over, though no verb has noticed.
     pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
         self.indexes.expired_of(account, most, now)
     }
@@ -185,7 +185,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Tasks of these tools on trial, those that a runner has to look at first before the others.
+    /// The tasks of these tools on trial: first those that a runner has to look at first.
     pub(super) fn on_trial(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Vec<(Timestamp, u64)> {
         let trials = tools.iter().flat_map(|tool| self.indexes.on_trial(tool));
         let mut trials: Vec<_> = trials.filter(|(_, place)| self.is_free(*place, running, now)).collect();
@@ -216,7 +216,7 @@ impl Tasks {
         until(&self.indexes.removal, most, now)
     }
 
-    /// Places from this one on, and what is there.
+    /// The places from this one on, and the records there.
     pub(super) fn list(&self, owner: Option<&Owner>, first: u64, most: usize) -> Vec<(u64, TaskRecord)> {
         match owner {
             Some(owner) => {
@@ -244,7 +244,7 @@ impl Tasks {
     }
 }
 
-/// How many changes are known, so that a caller that fell behind is told which they were.
+/// The number of changes that are known, so that a caller that fell behind is told which they were.
 const MOST_CHANGES: usize = 8192;
-/// How many tasks are named at once: a caller that has more to look at looks at all it has.
+/// The number of tasks that are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;

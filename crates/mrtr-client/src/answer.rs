@@ -1,4 +1,4 @@
-//! Whether an answer fits what was asked: checked before it is sent, and filled in where the form has defaults.
+//! The check that an answer fits its question before it is sent, with the form's defaults filled in.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use mrtr_schema::{Form, InputRequest, InputResponse, JsonObject, Printable, RawM
 
 use crate::raw::RawObject;
 
-/// Why an answer was not taken. Nothing of it is sent.
+/// An error that says why an answer was not taken. Nothing of it is sent.
 ///
 /// ```
 /// use mrtr_client::{AnswerError, PendingCall};
@@ -34,17 +34,17 @@ pub enum AnswerError {
     /// It is not of the kind that was asked for.
     #[error("the answer to `{}` is not of the kind that was asked for: {source}", display_key(.key))]
     WrongKind {
-        /// What was asked.
+        /// The key of the question.
         key: String,
-        /// What is wrong with it.
+        /// The error from reading the answer as that kind.
         source: ReadError,
     },
     /// It does not fit the form.
     #[error("the answer to `{}` does not fit the form: {}", display_key(.key), listed(.violations))]
     Invalid {
-        /// What was asked.
+        /// The key of the question.
         key: String,
-        /// What does not fit.
+        /// The violations of the form.
         violations: Violations,
     },
     /// The protocol itself defines this kind of question: a client that is asked must answer it.
@@ -73,7 +73,7 @@ pub(crate) fn display_server(server: &str) -> String {
     format!("{}{more}", Printable::line(place))
 }
 
-/// What does not fit, as it stands in messages: the form is the server's.
+/// The violations as they stand in messages, which are cut short: the form is the server's.
 fn listed(violations: &Violations) -> String {
     Printable::line(&violations.to_string()).up_to(MAX_LIST).to_string()
 }
@@ -125,7 +125,7 @@ fn filled_in(key: &str, form: &Form, answer: &InputResponse, revision: Revision)
     InputResponse::of(&filled, revision).map_err(|error| wrong(error.into()))
 }
 
-/// What is sent for a form: what was given, with defaults for what was left out, if it fits.
+/// The content to send for a form, if it fits: the given values, and defaults for those left out.
 pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<JsonObject, AnswerError> {
     let mut members = RawObject::of(given.as_raw());
     // An optional member of a Rust type that is not there is written as null; forms know no null.
@@ -139,12 +139,12 @@ pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<Json
     Ok(content)
 }
 
-/// Whether some field may have a default. If the word stands nowhere in the form, none has.
+/// True if a field may have a default. A form with neither the word nor an escape in it has none.
 fn has_defaults(form: &Form) -> bool {
     form.as_str().contains("\"default\"") || form.as_str().contains('\\')
 }
 
-/// What the fields hold at first, as the server wrote it.
+/// The initial values of the fields, as the server wrote them.
 fn defaults(form: &Form) -> RawObject {
     if !has_defaults(form) {
         return RawObject::default();

@@ -1,4 +1,4 @@
-//! Who answers: one handler for each kind of question, and the capabilities that follow from them.
+//! The handlers that answer, one for each kind of question, and the capabilities that follow from them.
 
 mod elicit;
 
@@ -17,7 +17,7 @@ use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, N
 
 pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
 
-/// Who is asking, and in the middle of what.
+/// The origin of a question: the server that asks, and the call in the middle of which it asks.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -45,7 +45,7 @@ pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
 pub struct QuestionContext {
     /// The server.
     pub server: Arc<str>,
-    /// Which call: the number that its events have.
+    /// The number of the call, as its events have it.
     pub call: u64,
     /// The method of the call.
     pub method: String,
@@ -57,7 +57,7 @@ pub struct QuestionContext {
     pub key: String,
 }
 
-/// Why there is no answer.
+/// The reason that a question has no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
     /// The client has no handler for this kind, and did not offer it either; this method of the builder sets one.
@@ -167,7 +167,7 @@ impl Handlers {
         self.inputs.insert(I::METHOD.as_str().to_owned(), handler);
     }
 
-    /// What a client with these handlers offers, and nothing else but tasks.
+    /// The capabilities of a client with these handlers: what the handlers answer, and tasks.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let offered = || Some(JsonObject::default());
         let mut capabilities = ClientCapabilities::new();

@@ -1,4 +1,4 @@
-//! What a reply is: complete, interim, or a task; and after an error for its version, which other one is tried.
+//! The kinds of reply, complete, interim or a task; and the version to try after an error about the version.
 
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::result::ResultType;
@@ -67,24 +67,25 @@ impl ReplyKind {
     }
 }
 
-/// What a result asks, kept as it came.
+/// The questions of a result, kept as they came.
 pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Questions>, ReadError> {
     let raw = RawMembers::of(result)?.get(REQUESTS).map(JsonObject::from_raw).transpose()?;
     raw.map(|raw| Questions::read(raw, call.revision)).transpose()
 }
 
 impl Call {
-    /// The call goes on in another revision, of another era perhaps. It has not begun, or begins anew.
+    /// Moves the call to another revision, perhaps of another era. The call has not begun, or begins anew.
     pub(crate) fn move_to(&mut self, revision: Revision) {
         self.pending.revision = revision;
     }
 
-    /// The server has asked in so many rounds of a session. It holds the call, so that this is all there is to keep.
+    /// Notes that the server has asked in so many rounds of a session. The server holds the call, so there is no more
+    /// to keep.
     pub(crate) fn hold(&mut self, rounds: u32) {
         self.pending.rounds = self.pending.rounds.max(rounds);
     }
 
-    /// The call has failed with this error of the server's, and is not sent again for any reason that it may give.
+    /// Ends the call with this error of the server's: it is not sent again, whatever reason the error may give.
     pub(crate) fn fail(&mut self, error: ErrorObject) {
         if let Phase::Sending(_) = self.phase {
             self.phase = Phase::Over(CallOutcome::Failed(error));
@@ -121,7 +122,7 @@ impl Call {
         self.agreed
     }
 
-    /// The latest version that both know and that was not refused before, if that is what the error is about.
+    /// The latest version that both know and that was not refused before, if the error is about the version.
     ///
     /// Only a call that has begun can have a state or a task, which belong to the revision they were made in.
     fn other_version(&self, sending: Sending, error: &ErrorObject) -> Option<Revision> {

@@ -1,5 +1,5 @@
-//! Driving a call: what the machine wants done is done, questions are answered by the handlers, and what came of it is
-//! told to the machine.
+//! The driver of a call: it does what the state machine wants, has the handlers answer questions, and tells the machine
+//! what came of it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,11 @@ use crate::{
 /// A call that is done.
 pub(super) struct CompletedCall {
     pub(super) result: Json,
-    /// The call, as it was sent last: the result was said in its revision.
+    /// The call, as it was sent last: the result is of its revision.
     pub(super) pending: PendingCall,
-    /// Whose credentials the result came for.
+    /// The credentials that the result came for.
     pub(super) credentials: Option<CredentialsFingerprint>,
-    /// Whether it may be kept, if its server says so.
+    /// True if the result may be kept, provided that its server says so.
     pub(super) is_cacheable: bool,
 }
 
@@ -35,17 +35,17 @@ pub(super) struct CallDriver<'a> {
     pub(super) client: &'a Client,
     pub(super) reporter: EventReporter,
     pub(super) call: Call,
-    /// Whose credentials the last reply came for.
+    /// The credentials that the last reply came for.
     pub(super) credentials: Option<CredentialsFingerprint>,
-    /// The last round that was told of.
+    /// The last round that was reported.
     reported_round: u32,
-    /// Where it is noted that the call has become a task.
+    /// The place to note that the call has become a task.
     became_task: Option<BecameTask>,
-    /// Whether the caller drives it, and answers by hand what is asked.
+    /// True if the caller drives the call, and answers questions by hand.
     pub(super) is_by_hand: bool,
-    /// How often it was sent in another era than before, or in another session.
+    /// The number of times that the call was sent in another era than before, or in another session.
     pub(super) era_switches: u32,
-    /// Whether it is under way in a session, and does more than read: it cannot be picked up then.
+    /// True if the call is under way in a session, and does more than read: then it cannot be picked up.
     pub(super) is_held: bool,
 }
 
@@ -57,14 +57,14 @@ impl Client {
     pub(super) async fn drive_or_cancel(&self, pending: PendingCall) -> Result<CompletedCall, CallError> {
         let guard = CancelOnDrop { client: self, task: BecameTask::default() };
         let ended = self.drive(pending, Some(&guard.task)).await;
-        // Whoever has the error has the call, and with it the task.
+        // A caller that has the error has the call, and with it the task.
         guard.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         ended
     }
 
     /// Runs a call to its end.
     ///
-    /// The task that it becomes, if it does, is noted for a caller that may give up.
+    /// If the call becomes a task, that is noted for a caller that may give up.
     pub(super) async fn drive(
         &self,
         pending: PendingCall,
@@ -133,7 +133,7 @@ impl<'a> CallDriver<'a> {
         loop {
             match self.call.action() {
                 Action::Send(outgoing) => {
-                    // What came of a retry is its answers' as much as the request's (CL-6).
+                    // The result of a retry comes from its answers as much as from the request (CL-6).
                     is_cacheable &= !outgoing.is_retry;
                     self.send(outgoing).await?;
                 }
@@ -149,7 +149,7 @@ impl<'a> CallDriver<'a> {
         }
     }
 
-    /// What came of the call, now that it is over.
+    /// Ends the call, and gives its result or its error.
     fn end(self, ran: Result<bool, CallError>) -> Result<CompletedCall, CallError> {
         let CallDriver { reporter, call, credentials, .. } = self;
         reporter.close();
@@ -243,7 +243,7 @@ impl CallDriver<'_> {
         self.context_of(key, self.call.pending().rounds())
     }
 
-    /// Who asks, in which round.
+    /// The context of a question: who asks, and in which round.
     pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
         QuestionContext {
             server: Arc::clone(&self.client.0.server_name),
@@ -269,7 +269,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// Why there is no result.
+/// The error of a call that gave no result.
 pub(super) fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {

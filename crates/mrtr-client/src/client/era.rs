@@ -1,4 +1,5 @@
-//! Which era a request goes out in: the one that the server has shown, or that the caller said, or that is found out.
+//! The era that a request goes out in: the one that the server has shown, that the caller said, or that the client
+//! finds out.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::session::Session;
 use crate::transport::{Detection, EraMemory, TransportRequest, TransportResponse};
 use crate::{CallError, CallErrorKind, PendingCall, Stop, TransportError};
 
-/// Which eras a client speaks.
+/// The eras that a client speaks.
 #[derive(Debug)]
 pub(super) enum Mode {
     /// The modern one: the caller said so, or the transport carries no sessions.
@@ -23,7 +24,7 @@ pub(super) enum Mode {
     Either(EraMemory),
 }
 
-/// How a request goes out.
+/// The way that a request goes out.
 #[derive(Debug)]
 pub(super) enum Way {
     /// By itself.
@@ -32,7 +33,7 @@ pub(super) enum Way {
     Session(Arc<Session>),
 }
 
-/// Why there is neither a session nor anything else.
+/// The reason that there is no way for a request to go out.
 #[derive(Debug)]
 pub(super) enum EraError {
     Transport(TransportError),
@@ -50,15 +51,15 @@ impl EraError {
     }
 }
 
-/// What a probe found.
+/// The result of a probe.
 enum Probed {
     Modern,
-    /// The server is of the legacy era, and a session may have begun while the probe was waited for.
+    /// The server is of the legacy era, and a session may have begun while the client waited for the probe.
     Legacy(Option<Arc<Session>>),
 }
 
 impl Client {
-    /// How a call goes out, where that is known already.
+    /// The way that a call goes out, if it is known already.
     pub(super) fn known_way(&self, pending: &PendingCall) -> Option<Way> {
         match &self.0.mode {
             Mode::Modern => return Some(Way::Modern),
@@ -74,7 +75,7 @@ impl Client {
         self.current_session().map(Way::Session)
     }
 
-    /// How a call goes out: it is found out, or a session begins.
+    /// Finds the way that a call goes out: finds out the era, or begins a session.
     pub(super) async fn find_way(&self) -> Result<Way, EraError> {
         match &self.0.mode {
             Mode::Modern => Ok(Way::Modern),
@@ -83,8 +84,8 @@ impl Client {
         }
     }
 
-    /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy one.
-    /// `is_legacy` says that a probe was answered as only a legacy server does.
+    /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy
+    /// one. `is_legacy` says that the server answered a probe as only a legacy one does.
     pub(super) async fn settle(&self, memory: &EraMemory, is_legacy: bool) -> Result<Way, EraError> {
         // Calls that begin at once find it out once.
         let _settling = self.0.settling.lock().await;
@@ -119,8 +120,7 @@ impl Client {
         }
     }
 
-    /// Asks a server of which a session was known whether it speaks the modern era by now, by a request that changes
-    /// nothing.
+    /// Asks a server that had a session if it speaks the modern era by now, with a request that changes nothing.
     pub(super) async fn probe_modern(&self) -> bool {
         matches!(self.probe(Detection::ByRequest).await, Ok(Probed::Modern))
     }

@@ -1,4 +1,4 @@
-//! What a reply to a request of the modern era says of its server's era. It decides, and does no I/O.
+//! The evidence of a server's era in its reply to a request of the modern era. This module decides, and does no I/O.
 
 use mrtr_schema::error_object::{MissingCapabilityData, UnsupportedVersionData};
 use mrtr_schema::{Envelope, Era, ErrorCode, ErrorObject, RawMembers, RequestId, Revision, Wire};
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::{TransportError, TransportResponse};
 
-/// What a reply says of its server's era.
+/// The evidence of the server's era in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// No server of the legacy era says this.
@@ -19,9 +19,9 @@ pub(super) enum Evidence {
 }
 
 impl Evidence {
-    /// What a reply to a request with this id says.
+    /// Reads the evidence in a reply to the request with this id.
     ///
-    /// No single code decides that a server is of the legacy era: those answer with codes of their own choice.
+    /// No single code decides that a server is of the legacy era: such servers answer with codes of their own choice.
     pub(super) fn of(reply: &Result<TransportResponse, TransportError>, id: &RequestId) -> Self {
         let response = match reply {
             Ok(response) => response,
@@ -69,7 +69,7 @@ impl Evidence {
     }
 }
 
-/// Whether the server refused the request by its status: it has not run.
+/// True if the server refused the request by its status: then it has not run.
 pub(super) fn was_refused(reply: &Result<TransportResponse, TransportError>) -> bool {
     let status = match reply {
         Ok(response) => response.status,
@@ -78,8 +78,8 @@ pub(super) fn was_refused(reply: &Result<TransportResponse, TransportError>) -> 
     status.is_some_and(is_refusal)
 }
 
-/// Whether a server that is known to be modern does not speak like one any more: it refuses the request, by what is no
-/// error about it.
+/// True if a server that is known to be modern does not speak like one any more: it refuses the request, with something
+/// that is no error about it.
 pub(super) fn is_unlike_modern(reply: &Result<TransportResponse, TransportError>, id: &RequestId) -> bool {
     if !was_refused(reply) || Evidence::of(reply, id) != Evidence::Unclear {
         return false;
@@ -88,7 +88,7 @@ pub(super) fn is_unlike_modern(reply: &Result<TransportResponse, TransportError>
     !matches!(Envelope::parse(response.text.as_bytes()), Ok(Envelope::Error { id: Some(answered), .. }) if answered == *id)
 }
 
-/// Whether a status refuses a request for what it is: not for who sends it, how often, or how slowly.
+/// True if a status refuses a request for what it is: not for who sends it, how often, or how slowly.
 fn is_refusal(status: u16) -> bool {
     (400..500).contains(&status) && !matches!(status, 401 | 403 | 407 | 408 | 429)
 }

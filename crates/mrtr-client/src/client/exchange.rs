@@ -49,7 +49,7 @@ impl CallDriver<'_> {
         self.take(exchanged, &id, revision)
     }
 
-    /// Learns from a reply which era the server speaks. Whether the call goes on in a session, or is over.
+    /// Learns from a reply which era the server speaks. Returns true if the call goes on in a session, or is over.
     async fn look_for_era(&mut self, memory: &EraMemory, exchanged: &Exchanged, id: &RequestId, method: &str) -> bool {
         let reply = &exchanged.reply;
         if memory.era() == Some(Era::Modern) {
@@ -83,7 +83,8 @@ impl CallDriver<'_> {
         false
     }
 
-    /// Whether the call may be sent in the other era. A server that goes back and forth is not followed for ever.
+    /// Counts a change of era, and returns true if the call may be sent in the other one. The client does not follow
+    /// for ever a server that goes back and forth.
     fn switch_era(&mut self) -> bool {
         self.era_switches += 1;
         self.era_switches <= MAX_ERA_SWITCHES
@@ -117,8 +118,8 @@ impl CallDriver<'_> {
         }
     }
 
-    /// The error for a call that the server may have begun, and of which no more is heard. It is not sent again, by this
-    /// client or by a caller that would pick it up. What only reads can be.
+    /// The error for a call that the server may have begun, and of which no more is heard. Neither this client nor a
+    /// caller that would pick it up sends it again, unless it only reads.
     fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
         if MethodInfo::of(method).only_reads {
             return CallErrorKind::Transport { source: failure }.of(self.pending());
@@ -128,7 +129,7 @@ impl CallDriver<'_> {
     }
 
     /// Leaves the session if the server does not know it, or has come to speak the modern era: then it has not run the
-    /// request. Says whether it left.
+    /// request. Returns true if it left.
     async fn leave_lost_session(
         &self,
         reply: &Result<TransportResponse, TransportError>,
@@ -209,21 +210,21 @@ impl CallDriver<'_> {
     }
 }
 
-/// What came of an exchange.
+/// The outcome of an exchange.
 struct Exchanged {
     reply: Result<TransportResponse, TransportError>,
-    /// Whether the server has begun with something that must not be done twice.
+    /// True if the server has begun with something that must not be done twice.
     has_begun: bool,
 }
 
 impl Exchanged {
-    /// What came back, and whether the server said anything before that.
+    /// Makes an outcome of a reply. `has_heard` says that the server said something before it.
     fn new(reply: Result<TransportResponse, TransportError>, has_heard: bool, method: &str) -> Self {
         Self { reply, has_begun: has_heard && !MethodInfo::of(method).only_reads }
     }
 }
 
-/// A request as it is written, and what of it a transport wants to see.
+/// A request as it is written, with the parts of it that a transport wants to see.
 struct Written<'a> {
     message: String,
     id: &'a RequestId,
@@ -257,7 +258,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// How often one call is sent in another era than before, or in another session.
+/// The most times that one call is sent in another era than before, or in another session.
 const MAX_ERA_SWITCHES: u32 = 4;
 
 /// The result or the error that a response carries, if it is one to this request.
@@ -284,7 +285,7 @@ fn read<'a>(
     }
 }
 
-/// What is wrong with a text that is no response, and what the transport said of it.
+/// The reason to stop at a text that is no response, with the status that it came with.
 fn not_a_reply(reason: String, response: &TransportResponse) -> Stop {
     Stop::BadReply(ReadError::refused(match response.status {
         Some(status) => format!("{reason} (it came with status {status})"),

@@ -18,7 +18,7 @@ impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
     ///
     /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it, a task
-    /// included: who wants to put a task down drives the call by [`advance`](Self::advance) or
+    /// included. A caller that wants to put a task down drives the call by [`advance`](Self::advance) or
     /// [`resume`](Self::resume), and keeps its handle.
     ///
     /// ```
@@ -71,7 +71,7 @@ impl Client {
 
     /// Reads a resource, and answers what it asks, until it is there.
     ///
-    /// It is kept for as long as the server says, unless answers went into it (CL-6).
+    /// The client keeps it for as long as the server says, unless answers went into it (CL-6).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -95,7 +95,7 @@ impl Client {
         self.advance(self.prepare("resources/read", text_members([("uri", uri)]))).await
     }
 
-    /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
+    /// Creates a call of a tool that is not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -122,7 +122,7 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// What the server says of itself.
+    /// Asks the server what it is, and which versions and capabilities it has.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -139,7 +139,7 @@ impl Client {
         self.cached("server/discover", JsonObject::default()).await
     }
 
-    /// What a person may be about to type: completions of an argument.
+    /// Returns completions of an argument that a person is typing.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -196,9 +196,9 @@ impl Client {
         }
     }
 
-    /// Forgets every result that was kept: after the server said that something changed.
+    /// Forgets every result that the client has kept, for when the server has said that something changed.
     ///
-    /// What the server says during this client's own calls is heeded without it.
+    /// If the server says so during this client's own calls, the client forgets them by itself.
     pub fn clear_cache(&self) {
         self.0.cache.clear();
     }
@@ -234,7 +234,7 @@ impl Client {
         if entry.audience == Audience::Public {
             return Some(entry.result);
         }
-        // If there are none to be had, the request says why.
+        // If the credentials cannot be got, the request says why.
         let bearer = self.0.transport.credentials().await.ok()?;
         if !entry.is_for(bearer) {
             self.0.cache.remove(key);
@@ -251,7 +251,7 @@ struct Named<'a> {
     arguments: &'a RawValue,
 }
 
-/// The result as what this call gives.
+/// Reads the result as what this call gives.
 pub(super) fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallErrorKind::BadResult { source }.of(Box::new(pending)))

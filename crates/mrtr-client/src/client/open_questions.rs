@@ -27,18 +27,18 @@ pub(super) struct OpenQuestions<'a> {
     /// Ids that were there before, and their bytes: a question is asked once.
     seen: HashSet<RequestId>,
     seen_bytes: usize,
-    /// What is under way for them, and for pings.
+    /// The work under way for them, and for pings.
     pub(super) answering: FuturesUnordered<BoxFuture<'a, Answering>>,
     pongs: usize,
-    /// What was asked since no question was open, as one reply of a modern server would ask it.
+    /// The questions since none was open, as one reply of a modern server would ask them.
     round: Round,
-    /// How many were asked in all rounds.
+    /// The number of questions in all rounds.
     count: usize,
-    /// How many rounds have had questions.
+    /// The number of rounds that have had questions.
     pub(super) asked_rounds: u32,
-    /// For the network while no question is open, and for the answers while one is.
+    /// The deadline for the network while no question is open, and for the answers while one is.
     pub(super) deadline: Option<Instant>,
-    /// Why an answer may not have reached the server.
+    /// The failure by which an answer may not have reached the server.
     undelivered: Option<TransportError>,
 }
 
@@ -53,7 +53,7 @@ struct RunningHandler {
     stop: AbortHandle,
 }
 
-/// What came of answering.
+/// The end of a step of answering.
 pub(super) enum Answering {
     /// There is an answer, which is to be sent; or none, if the server withdrew the question.
     Given { id: RequestId, message: Option<Result<String, Ended>> },
@@ -130,8 +130,8 @@ impl<'a> OpenQuestions<'a> {
         Ok(())
     }
 
-    /// Says that the client is there. A ping asks nothing of the caller, so that it costs no round and the network's time
-    /// goes on. A server that does not take what it is sent, and pings on and on, is not answered.
+    /// Says that the client is there. A ping asks nothing of the caller, so it costs no round, and the network's time
+    /// goes on. The client does not answer a server that takes no answers and pings on and on.
     fn pong(&mut self, id: &RequestId) {
         if self.pongs >= MAX_PONGS || id_bytes(id) > MAX_PING_ID {
             return tracing::debug!(
@@ -219,7 +219,8 @@ impl<'a> OpenQuestions<'a> {
         Ok(())
     }
 
-    /// What becomes of the call if an answer was not taken: without it the server waits for ever.
+    /// Notes how the sending of an answer ended. If the server cannot have the answer, the call ends: without it the
+    /// server waits for ever.
     fn sent(&mut self, id: &RequestId, sent: Result<(), TransportError>) -> Result<(), Ended> {
         let is_wanted = self.sending.remove(id);
         match sent {
@@ -234,7 +235,7 @@ impl<'a> OpenQuestions<'a> {
         }
     }
 
-    /// The time is up, for the network or for the answers.
+    /// The end of a call whose time is up, for the network or for the answers.
     pub(super) fn out_of_time(&self) -> Ended {
         if self.open.is_empty() {
             Ended::Transport(nothing_came(self.undelivered.as_ref()))
@@ -244,8 +245,8 @@ impl<'a> OpenQuestions<'a> {
     }
 }
 
-/// Has a question answered by its handler, and gives the message that says so. What no handler answers is refused, and the
-/// server hears why; nothing is made up.
+/// Has a question answered by its handler, and gives the message that says so. The client refuses what no handler
+/// answers, and tells the server why; it makes up nothing.
 async fn respond(
     client: &Client,
     session: &Session,
@@ -272,7 +273,7 @@ fn not_offered(input: &InputRequest) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
 }
 
-/// How many answers to pings may be on their way.
+/// The most answers to pings that may be on their way.
 const MAX_PONGS: usize = 16;
 
 /// The longest id of a ping that is answered, in bytes.

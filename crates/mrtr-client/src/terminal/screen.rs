@@ -105,7 +105,7 @@ fn values<'a, T>(field: Field<'a>, marked: &[ListOption<T>]) -> Vec<&'a str> {
     marked.iter().filter_map(|marked| options.get(marked.index)).map(|option| option.value).collect()
 }
 
-/// What is meant by Esc: a no, no answer, or nothing at all.
+/// Asks what the person means by Esc: a no, no answer, or nothing at all.
 fn leave() -> Result<Option<ElicitAction>, TerminalError> {
     let choices = vec!["Decline: say no to the server", "Cancel: leave it unanswered", "Go back to the question"];
     match Select::new("No answer?", choices).without_help_message().without_filtering().raw_prompt() {

@@ -1,4 +1,4 @@
-//! What a client keeps of a server that has much to say: bounded in sum, not only for each reply.
+//! The bounds on what a client keeps of a server that has much to say: in sum, not only for each reply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What the tests share: a server in memory, a server that is a function, and replies to choose from.
+//! The parts that the tests share: a server in memory, a server that is a function, and replies to choose from.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -107,7 +107,7 @@ impl<F: Fn(&Value, &RequestId) -> String + Send + Sync + 'static> Transport for 
     }
 }
 
-/// What a script was sent.
+/// The messages that were sent to a script.
 pub(crate) fn sent(script: &Script) -> Vec<Value> {
     script.sent().iter().map(|message| message.to().unwrap()).collect()
 }

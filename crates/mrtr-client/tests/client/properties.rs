@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::common::remove_ours;
 
-/// What a server may do with a request.
+/// The things that a server may do with a request.
 #[derive(Debug, Clone)]
 enum Move {
     Complete,
@@ -145,7 +145,7 @@ impl Played {
         Ok(json!({ "jsonrpc": "2.0", "id": request.id, "result": result }).to_string())
     }
 
-    /// What the next retry must carry, if this asks for one.
+    /// Notes what the next retry must carry, if this result asks for one.
     fn note(&mut self, result: &Value, revision: Revision) {
         let is_interim = match revision {
             Revision::Draft202602 => result.get("inputRequests").or(result.get("requestState")).is_some(),

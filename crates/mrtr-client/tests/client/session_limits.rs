@@ -1,4 +1,5 @@
-//! What a server may ask in one call of a session: as much as a modern one may, however it spreads it.
+//! The limit on a server's questions in one call of a session: as many as a modern one may ask, however it spreads
+//! them.
 
 use std::fmt;
 use std::future::pending;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
-/// What a server does in the middle of a call.
+/// A step of a server in the middle of a call.
 #[derive(Debug, Clone)]
 enum Step {
     /// Asks for roots, under this id and with so long parameters.
@@ -76,7 +77,7 @@ impl Asking {
         }))
     }
 
-    /// How many questions it has got to.
+    /// The number of questions that it has got to.
     fn asked(&self) -> usize {
         self.0.asked.load(Ordering::SeqCst)
     }
@@ -159,7 +160,7 @@ fn client(server: &Asking, limits: Limits) -> Client {
         .build()
 }
 
-/// How a call ends, which it does.
+/// Makes a call, which ends, and returns how.
 async fn called(server: &Asking, limits: Limits) -> Result<(), Stop> {
     let client = client(server, limits);
     let call = tokio::time::timeout(Duration::from_mins(5), client.call_tool("t", json!({})));

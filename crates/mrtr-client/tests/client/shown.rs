@@ -17,7 +17,7 @@ fn nasty() -> String {
     format!("Pay {}", ESCAPES.repeat(1 << 12))
 }
 
-/// Whether a text may be shown as it is, in one line.
+/// True if a text may be shown as it is, in one line.
 fn is_harmless(text: &str) -> bool {
     let acts = |char: char| {
         char.is_control()

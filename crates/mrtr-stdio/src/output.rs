@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::lines::line;
 
-/// Where messages are handed over. While the queue is full, senders wait, and go on in turn.
+/// The place where messages are handed over. While the queue is full, senders wait, and go on in turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Output(mpsc::Sender<Queued>);
 
@@ -37,7 +37,7 @@ impl Withdrawn {
         let _ = self.0.subscribe().wait_for(|withdrawn| *withdrawn).await;
     }
 
-    /// Whether it was withdrawn.
+    /// True if it was withdrawn.
     pub(crate) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
@@ -110,5 +110,5 @@ async fn within<T>(limit: Option<Duration>, write: impl Future<Output = io::Resu
     tokio::time::timeout(limit, write).await.map_err(unread)?
 }
 
-/// How many messages wait at most. One that has to wait longer waits where it comes from.
+/// The most messages that wait here. Others wait where they come from.
 const QUEUE: usize = 16;

@@ -23,8 +23,8 @@ use super::legacy::{self, Agreed, OpenSession, says_version};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
-/// Serves on a pair of streams until one of them ends or `stop` is over. Then `at_end` is called, and what runs is waited
-/// for.
+/// Serves on a pair of streams until one of them ends or `stop` is over. Then it calls `at_end`, and waits for what
+/// runs.
 pub(super) async fn serve<R, W>(
     server: Server,
     options: Options,
@@ -62,7 +62,7 @@ where
     ended.and(if_not_gone(written))
 }
 
-/// That the client has gone is how a connection ends, and nothing that went wrong.
+/// Passes an error on, unless it says that the client has gone: connections end like that, and nothing went wrong.
 fn if_not_gone(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
@@ -73,12 +73,12 @@ struct Connection {
     calls: Calls,
     /// Each request that runs, each subscription, and what a session listens with.
     tasks: JoinSet<()>,
-    /// What a client of the legacy era has agreed on.
+    /// The agreement with a client of the legacy era.
     agreed: Agreed,
     request_permits: Arc<Semaphore>,
     waiting: WaitingRequests,
     subscription_permits: Arc<Semaphore>,
-    /// Whether the connection is at its end: subscriptions would not end by themselves.
+    /// True once the connection is at its end: subscriptions would not end by themselves.
     ending: watch::Sender<bool>,
 }
 
@@ -120,8 +120,8 @@ impl Connection {
 
     /// Begins to answer a message: the seam between the lines of a connection and its server.
     ///
-    /// What is answered at once waits for the output: a client that sends much that is refused, and does not read why,
-    /// is not read on.
+    /// An answer that is given at once waits for the output: the server stops reading a client that sends much that is
+    /// refused, and does not read why.
     async fn take(&mut self, message: Bytes) {
         match Envelope::parse(&message) {
             Ok(Envelope::Request { id, method, params }) => {
@@ -358,7 +358,7 @@ impl Answering {
         loop {
             let message = tokio::select! {
                 biased;
-                // First, since a subscription that the server has ended still has a result to send.
+                // This is first, since a subscription that the server has ended still has a result to send.
                 message = messages.next() => message,
                 _ = ending.wait_for(|ending| *ending) => None,
             };
@@ -377,5 +377,5 @@ fn error(id: Option<RequestId>, code: ErrorCode, why: &str) -> String {
     serde_json::to_string(&response).expect("an error is JSON")
 }
 
-/// How often to look whether what runs by itself has come to its end.
+/// The time between two looks at what runs by itself, until it has ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -64,7 +64,7 @@ fn forward_input(mut stdin: impl Read, mut to: DuplexStream, runtime: &Handle) {
 fn forward_output(mut from: DuplexStream, mut stdout: impl Write, runtime: &Handle) {
     let mut chunk = vec![0; PIPE];
     while let Ok(length @ 1..) = runtime.block_on(from.read(&mut chunk)) {
-        // That the pipe is dropped tells the other end of it.
+        // Dropping the pipe tells the other end of it.
         let written = stdout.write_all(&chunk[..length]).and_then(|()| stdout.flush());
         if let Err(error) = written {
             return tracing::debug!(%error, "stdout cannot be written");
@@ -89,7 +89,7 @@ fn streams() -> io::Result<(io::Stdin, io::Stdout)> {
     Ok((io::stdin(), io::stdout()))
 }
 
-/// Over when the process gets SIGTERM or SIGINT.
+/// Returns a future that ends when the process gets SIGTERM or SIGINT.
 #[cfg(unix)]
 fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -115,5 +115,5 @@ fn told_to_end() -> io::Result<impl Future<Output = ()>> {
 #[cfg(unix)]
 const FIRST_OF_OURS: i32 = 3;
 
-/// As much as a pipe of the system holds, mostly.
+/// The bytes that a pipe holds: as many as one of the system's, mostly.
 const PIPE: usize = 64 * 1024;

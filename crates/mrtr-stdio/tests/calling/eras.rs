@@ -1,4 +1,4 @@
-//! Which era a server speaks is found out over a pipe too: by a probe that goes first, and by silence.
+//! The client finds out over a pipe too which era a server speaks: by a probe that goes first, and by silence.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ fn harbour(links: &Arc<AtomicUsize>) -> Server {
     Server::builder("harbour", "1.0.0").tool(Tool::new("book", book)).build().unwrap()
 }
 
-/// What a server says to a probe.
+/// The answers of a server to a probe.
 #[derive(Debug, Clone, Copy)]
 enum Probed {
     /// It knows it.

@@ -56,5 +56,5 @@ pub(crate) fn response(id: &Value, text: &str) -> Value {
     } })
 }
 
-/// How long a test waits for what must come: far longer than it takes.
+/// The time that a test waits for what must come: far longer than it takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! How a connection ends: requests that run have a moment, and no longer.
+//! The end of a connection: requests that run have a moment, and no longer.
 
 use std::sync::Arc;
 use std::time::Duration;

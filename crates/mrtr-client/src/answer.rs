@@ -90,7 +90,7 @@ pub(crate) fn validated(
     match request.kind() {
         InputKind::Form(params) => filled_in(key, &params.requested_schema, answer, revision),
         InputKind::Url(_) => ElicitResult::read(raw, revision.lenient()).map_err(wrong).and_then(|mut consent| {
-            // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
+            // Consent carries nothing: the server finds out by itself if the person did it (EL-4).
             consent.content = None;
             InputResponse::of(&consent, revision).map_err(|error| wrong(error.into()))
         }),
@@ -128,12 +128,13 @@ fn filled_in(key: &str, form: &Form, answer: &InputResponse, revision: Revision)
 /// The content to send for a form, if it fits: the given values, and defaults for those left out.
 pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<JsonObject, AnswerError> {
     let mut members = RawObject::of(given.as_raw());
-    // An optional member of a Rust type that is not there is written as null; forms know no null.
+    // A Rust type writes an optional member that is not there as null; forms know no null.
     members.retain(|_, value| value.get() != "null");
     members.fill_in(defaults(form));
     let wrong = |source: ReadError| AnswerError::WrongKind { key: key.to_owned(), source };
     let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
-    // All values must be such as forms hold, those that the form does not know included: the server refuses others.
+    // All values must be of the kinds that forms hold, also those that the form does not know: the server refuses
+    // others.
     let content = FormContent::new(content).map_err(|error| wrong(error.in_member("content")))?.into_object();
     form.check(&content).map_err(|violations| AnswerError::Invalid { key: key.to_owned(), violations })?;
     Ok(content)

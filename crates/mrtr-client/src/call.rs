@@ -101,7 +101,7 @@ impl Call {
             polls: limits.polls.max(polls.saturating_add(1)),
             ..limits
         };
-        // What a task asked may be answered or over by now, unless an answer is on its way.
+        // A task's questions may be answered or over by now, unless an answer is on its way.
         let polls_first = pending.task.is_some() && pending.answers.is_empty();
         let phase = match (&pending.asked, &pending.task) {
             (_, Some(_)) if polls_first => Phase::Sending(Sending::GetTask),
@@ -110,7 +110,7 @@ impl Call {
             (None, None) => Phase::Sending(Sending::Call),
         };
         let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
-        // What was saved may be larger than what this client takes, as a reply may.
+        // A saved call may hold more than this client takes, as a reply may.
         if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
             call.phase = Phase::stopped(stop);
         }
@@ -183,7 +183,7 @@ impl Call {
             return;
         }
         self.phase = if self.pending.answers.is_empty() {
-            // The client that picks the call up may know them.
+            // Another client that picks the call up may know these kinds.
             Phase::stopped(Stop::Unanswerable(std::mem::take(&mut self.pending.skipped)))
         } else if self.pending.task.is_some() {
             Phase::Sending(Sending::AnswerTask)

@@ -185,7 +185,7 @@ impl Handlers {
         capabilities.roots = self.roots.as_ref().map(|_| RootsCapability::new());
         let mut extensions: IndexMap<_, _> =
             self.inputs.keys().map(|method| (method.clone(), JsonObject::default())).collect();
-        // Tasks are followed whatever the handlers are.
+        // The client follows tasks, whatever its handlers are.
         extensions.insert(tasks::extension::NAME.to_owned(), JsonObject::default());
         extensions.sort_keys();
         capabilities.extensions = Some(extensions);

@@ -97,7 +97,7 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
                 Entered::Left(action) => return Ok(ElicitResult::new(action)),
             }
         }
-        // A form without fields asks for a yes: it is not given in the person's place.
+        // A form without fields asks for a yes, which only the person can give.
         if form.fields().next().is_none() {
             return Ok(match agree(prompter, &GO_ON)? {
                 ElicitAction::Accept => form.accept(&content)?,
@@ -123,7 +123,7 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
     request.check()?;
     on_terminal(move |prompter| {
-        // What is agreed to is the whole of it: nothing is cut.
+        // The person agrees to the whole URL, so nothing of it is cut.
         let url = Printable::line(request.url()).up_to(usize::MAX).to_string();
         let note = if request.has_punycode_host() { PUNYCODE } else { "" };
         let host = request.host().map(|host| format!("  (the host is {}{note})\n", Printable::line(host)));
@@ -166,7 +166,7 @@ async fn on_terminal<T: Send + 'static>(
     static TERMINAL: Mutex<()> = Mutex::const_new(());
     let terminal = TERMINAL.lock().await;
     let asking = tokio::task::spawn_blocking(move || {
-        // Held until the person is done, even if the call does not wait for that any more.
+        // The lock is held until the person is done, even if the call no longer waits for that.
         let _terminal = terminal;
         if io::stdin().is_terminal() {
             question(&mut Screen)
@@ -215,7 +215,7 @@ fn entered(field: Field<'_>, line: &str) -> Result<Entered, String> {
 
 /// Reads the choice of some options.
 fn chosen(field: Field<'_>, values: &[&str]) -> Result<Entered, String> {
-    // Without a default, no choice is none; beside one it takes an empty list to say so.
+    // Without a default, no choice leaves the field empty; with a default, an empty list says that nothing is chosen.
     if values.is_empty() && !field.is_required && field.default().is_none() {
         return Ok(Entered::Nothing);
     }
@@ -256,5 +256,5 @@ fn help(field: Field<'_>) -> String {
     description.into_iter().chain(takes).collect::<Vec<_>>().join(" · ")
 }
 
-/// A default is shown to be recognised, not to be read.
+/// The longest default that is shown: people need to recognise it, not to read it.
 const MAX_DEFAULT: usize = 60;

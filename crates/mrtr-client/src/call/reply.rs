@@ -22,7 +22,7 @@ pub(super) enum ReplyKind {
 impl ReplyKind {
     pub(super) fn of(result: Json, call: &PendingCall) -> Result<Self, ReadError> {
         let kind = Self::read(result, call)?;
-        // The draft has servers ask on any request; the others say on which (SV-1).
+        // In the draft, servers may ask on any request; the other revisions say on which (SV-1).
         let may_ask = call.revision.may_ask_on(&call.method) || call.revision.has(Feature::RetryOnAnyRequest);
         if may_ask || matches!(kind, Self::Complete(_)) {
             return Ok(kind);
@@ -35,7 +35,7 @@ impl ReplyKind {
         let (revision, dialect) = (call.revision, call.revision.lenient());
         let members = RawMembers::of(raw)?;
         match ResultType::of(&members, dialect)? {
-            // The older revisions tell a task by its member (TK-1).
+            // In the older revisions, a member of the result tells a task (TK-1).
             ResultType::Complete if revision.has(Feature::CoreTasks) && members.get("task").is_some() => {
                 let state = tasks::CreateTaskResult::read(raw, dialect)?.task.state;
                 let mut task = PendingTask::new(revision, state.task_id);
@@ -134,11 +134,11 @@ impl Call {
             return None;
         }
         let data: UnsupportedVersionData = error.data_as()?.ok()?;
-        // A version of the legacy era needs a session, which is not for a call to begin.
+        // A version of the legacy era needs a session, which a call by itself does not begin.
         let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
         let theirs = theirs.filter(|version: &Revision| version.era() == Era::Modern);
         let untried = theirs.filter(|version| !self.refused.contains(version));
-        // A server that names the very version it refused is tried with it once more, after all others.
+        // If the server names the very version that it refused, the client tries that once more, after all others.
         untried.max_by_key(|version| (*version != self.pending.revision, *version))
     }
 }

@@ -56,7 +56,7 @@ impl CallDriver<'_> {
     pub(super) async fn converse(&self, request: TransportRequest<'_>, session: &Session) -> Conversed {
         let inbox = Inbox::new(self.client.0.limits);
         let mut on_message = |message: ServerMessage| {
-            // Whatever it says, it has begun with the call, which is not sent again then.
+            // Whatever the server says, it has begun with the call, so the client does not send the call again.
             inbox.note();
             match message {
                 ServerMessage::Request(request) => inbox.push(Heard::Asked(request)),
@@ -70,7 +70,7 @@ impl CallDriver<'_> {
         let mut questions = OpenQuestions::new(self, session);
         let outcome = loop {
             let step = tokio::select! {
-                // What was heard is looked at after the exchange that heard it.
+                // The messages are looked at after the exchange has heard them.
                 biased;
                 reply = &mut exchanging => break Ok(reply),
                 heard = poll_fn(|_| inbox.pop().map_or(Poll::Pending, Poll::Ready)) => {
@@ -187,7 +187,7 @@ impl Inbox {
             return;
         }
         let (count, bytes) = (waiting.heard.len() + 1, waiting.bytes + heard.bytes());
-        // Each question may be withdrawn, and there may be pings besides.
+        // The server may withdraw each question, and may send pings besides.
         let most = self.limits.questions.saturating_mul(2).saturating_add(PINGS);
         if count > most {
             waiting.overflow = Some(Stop::TooManyQuestions(count));

@@ -91,7 +91,8 @@ impl Client {
             ran = driver.run().instrument(span) => Some(ran),
         };
         let ran = ran.unwrap_or_else(|| {
-            // The server may have begun with it: saved as if it had never been sent, it would be run twice.
+            // The server may have begun with the call. If it were saved as a call that was never sent, the server would
+            // run it twice.
             if driver.is_held {
                 driver.call.hold(1);
             }
@@ -104,8 +105,8 @@ impl Client {
 impl<'a> CallDriver<'a> {
     pub(super) fn new(client: &'a Client, pending: PendingCall) -> Self {
         let reporter = EventReporter::new(client, &pending);
-        // Pauses should differ between clients, and no harm is done if a server guesses them: the hasher's keys will do, and
-        // the system is not asked for randomness with each call.
+        // Pauses should differ between clients, and a server that guesses them does no harm. So the hasher's keys will
+        // do, and no call asks the system for randomness.
         let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
         Self {
@@ -183,7 +184,7 @@ impl<'a> CallDriver<'a> {
         let pending = self.call.pending();
         let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
         let round = pending.rounds().saturating_add(u32::from(brings_news));
-        // A request that is sent again, since the server was busy or has another version, is the same round.
+        // If the client sends a request again, since the server was busy or has another version, the round is the same.
         if brings_news && round > self.reported_round {
             self.reported_round = round;
             self.reporter.emit(EventKind::Round(round));
@@ -224,7 +225,8 @@ impl CallDriver<'_> {
             }
         });
         let mut answering: FuturesUnordered<_> = answering.collect();
-        // Each answer is the call's as soon as it is there: if another question fails, its error has what was answered.
+        // The call takes each answer as soon as it is there: if another question fails, the error still has the
+        // answers.
         while let Some((key, method, answered)) = answering.next().await {
             let taken = match answered {
                 Ok(answer) => self.call.answered(&key, &answer),
@@ -289,7 +291,7 @@ struct CancelOnDrop<'a> {
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        // Without a runtime the task is left to its time.
+        // Without a runtime the client cannot cancel the task, which ends when its time is over.
         let Ok(runtime) = Handle::try_current() else { return };
         let client = self.client.clone();
         runtime.spawn(async move {

@@ -63,7 +63,7 @@ impl Client {
     pub(super) fn known_way(&self, pending: &PendingCall) -> Option<Way> {
         match &self.0.mode {
             Mode::Modern => return Some(Way::Modern),
-            // What a server of the modern era said belongs to that era.
+            // The call holds something that a server of the modern era said, so it belongs to that era.
             _ if pending.is_modern_for_good() => return Some(Way::Modern),
             Mode::Either(memory) => match (memory.era(), memory.detection) {
                 (Some(Era::Modern), _) | (None, Detection::ByRequest) => return Some(Way::Modern),
@@ -87,7 +87,7 @@ impl Client {
     /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy
     /// one. `is_legacy` says that the server answered a probe as only a legacy one does.
     pub(super) async fn settle(&self, memory: &EraMemory, is_legacy: bool) -> Result<Way, EraError> {
-        // Calls that begin at once find it out once.
+        // Calls that begin at the same time find the era out once.
         let _settling = self.0.settling.lock().await;
         let mut begun = None;
         match memory.era() {
@@ -135,7 +135,7 @@ impl Client {
         if let Ok(reply) = tokio::time::timeout(self.0.limits.probe, &mut probing).await {
             return self.read_probe(reply, &id, detection);
         }
-        // A legacy server may never answer, and a slow one of either era may answer yet.
+        // A legacy server may never answer, and a slow server of either era may still answer.
         let mut opening = pin!(self.open_session());
         let opened = tokio::select! {
             biased;
@@ -161,10 +161,10 @@ impl Client {
                 }
                 Ok(Probed::Modern)
             }
-            // Some legacy servers end where they hear anything before `initialize`.
+            // Some legacy servers end if they hear anything before `initialize`.
             (_, Err(_)) if detection == Detection::ByProbe => Ok(Probed::Legacy(None)),
             (Evidence::Nothing, Err(error)) => Err(EraError::Transport(error)),
-            // A result that says nothing of versions is none of this method.
+            // A result that says nothing of versions is not one of this method.
             (Evidence::Unclear | Evidence::Nothing, _) => Ok(Probed::Legacy(None)),
         }
     }

@@ -85,7 +85,7 @@ impl EventQueues {
             wakers.extend(waiting.waker.take());
             !waiting.is_closed
         });
-        // A reader that is woken may come back here at once: nothing is locked any more.
+        // A reader that wakes may come back here at once, so nothing is locked any more.
         wakers.into_iter().for_each(Waker::wake);
     }
 

@@ -29,7 +29,7 @@ impl Evidence {
             Err(_) => return Self::Nothing,
         };
         match Envelope::parse(response.text.as_bytes()) {
-            // What stands below such a status is the word of a gateway, or of a server that is not well.
+            // A text with such a status is from a gateway, or from a server that is not well.
             _ if response.status.is_some_and(|status| status >= 500) => Self::Nothing,
             Ok(Envelope::Result { id: answered, result }) if answered == *id => Self::of_result(result),
             Ok(Envelope::Error { error, .. }) => Self::of_error(error),
@@ -45,7 +45,7 @@ impl Evidence {
                 Self::of_versions(&Vec::read(versions, Revision::default().lenient()).unwrap_or_default())
             }
             None if members.get("resultType").is_some() => Self::Modern,
-            // A server may leave it out, and one of the legacy era that keeps no sessions has none.
+            // A modern server may leave the type out, and a legacy server without sessions has none.
             None => Self::Nothing,
         }
     }

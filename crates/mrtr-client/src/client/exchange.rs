@@ -22,7 +22,7 @@ impl CallDriver<'_> {
     pub(super) async fn exchange(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let way = match self.client.known_way(self.call.pending()) {
             Some(way) => way,
-            // Rare, and long: kept off the way of other calls.
+            // This is rare and long, so it is boxed and costs other calls nothing.
             None => Box::pin(self.client.find_way()).await.map_err(|refusal| refusal.into_error(self.pending()))?,
         };
         match way {
@@ -33,7 +33,7 @@ impl CallDriver<'_> {
 
     /// A request of the modern era.
     async fn exchange_by_itself(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
-        // It was prepared for a session that is no more.
+        // The call was prepared for a session that is over.
         if self.call.pending().revision().era() == Era::Legacy {
             self.call.move_to(self.client.modern_revision());
         }
@@ -66,16 +66,17 @@ impl CallDriver<'_> {
                 }
             }
             Evidence::Unclear => {
-                // What was run is not run again, whichever era it was run in.
+                // A call that was run is not run again, whichever era it was run in.
                 let was_not_run = !exchanged.has_begun && (was_refused(reply) || MethodInfo::of(method).only_reads);
-                // A probe decides, and not the reply: an unknown tool moves no client of a server of both eras into a session.
+                // The probe decides, and not the reply: an unknown tool must not move the client of a server of both
+                // eras into a session.
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
                     Err(EraError::Stop(stop @ Stop::OtherVersion(_))) => {
                         self.call.refuse_reply(stop);
                         return true;
                     }
-                    // What the server said first is its answer.
+                    // The server's first reply is its answer.
                     Ok(Way::Modern) | Err(_) => {}
                 }
             }
@@ -94,7 +95,7 @@ impl CallDriver<'_> {
     async fn exchange_in_session(&mut self, outgoing: Outgoing, session: &Arc<Session>) -> Result<(), CallError> {
         self.call.move_to(session.revision);
         if outgoing.method == "server/discover" {
-            // The session began with it.
+            // The server described itself when the session began.
             self.call.replied(Ok(session.as_discovered().as_raw()), None);
             return Ok(());
         }
@@ -187,7 +188,7 @@ impl CallDriver<'_> {
         }
         self.credentials = response.credentials;
         match read(&response, id, revision) {
-            // Neither a server that is busy by now nor another version is a reason to do it again.
+            // If the server is busy by now, or has another version, that is no reason to send the call again.
             Ok(Err(error)) if has_begun => self.call.fail(error),
             Ok(reply) => self.call.replied(reply, response.retry_after),
             Err(stop) => self.call.refuse_reply(stop),

@@ -38,7 +38,7 @@ impl Client {
             }
             _ => {
                 let mut meta = self.declaration(revision);
-                // Progress costs the server a stream: it is asked for only while the caller reads events.
+                // Progress costs the server a stream, so the client asks for it only while the caller reads events.
                 meta.progress_token = has_readers.then(|| ProgressToken(id.clone()));
                 if let Some(tracer) = &client.tracer {
                     let context = (tracer.0)();

@@ -159,7 +159,8 @@ impl Client {
         let revision = self.revision();
         let mut params = params.clone();
         if revision.has(Feature::RequestMetadata) {
-            // Without these it cannot be written; what is sent is filled in when it is sent.
+            // Without these the parameters cannot be written. The client fills in their real values when it sends the
+            // request.
             let meta = params.meta.get_or_insert_default();
             meta.protocol_version.get_or_insert_with(|| revision.to_string());
             meta.client_capabilities.get_or_insert_default();

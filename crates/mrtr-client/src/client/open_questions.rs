@@ -1,5 +1,5 @@
-//! The questions of a call in a session: counted as those of a modern call are, answered by the handlers, and what becomes
-//! of the answers.
+//! The questions of a call in a session: they count as those of a modern call, the handlers answer them, and the
+//! answers are sent.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,7 +107,7 @@ impl<'a> OpenQuestions<'a> {
 
     /// Has a request of the server's answered.
     fn ask(&mut self, request: ServerRequest) -> Result<(), Ended> {
-        // What is answered already, or is about to be, is not asked twice: a stream that was resumed may repeat it.
+        // No question is asked twice, if it is answered or about to be: a resumed stream may repeat it.
         if self.seen.contains(&request.id) {
             tracing::debug!("a question that was asked before was passed over");
             return Ok(());
@@ -165,7 +165,7 @@ impl<'a> OpenQuestions<'a> {
         self.round.questions += 1;
         self.round.bytes += bytes_of(request);
         self.seen_bytes += id_bytes(&request.id);
-        // Answers that the server does not take count as long as they are on their way.
+        // Answers count for as long as they are on their way: the server may not take them.
         let questions = self.round.questions.max(self.open.len() + self.sending.len() + 1);
         let bytes = self.round.bytes.max(self.seen_bytes);
         if questions > limits.questions {
@@ -182,7 +182,7 @@ impl<'a> OpenQuestions<'a> {
         self.round = Round::default();
         self.asked_rounds += 1;
         self.deadline = limits.gathering.and_then(|limit| Instant::now().checked_add(limit));
-        // The answers would begin one round more.
+        // Sending the answers would begin one more round.
         if self.asked_rounds >= limits.rounds {
             return Err(Ended::Stop(Stop::TooManyRounds(self.asked_rounds)));
         }
@@ -196,7 +196,7 @@ impl<'a> OpenQuestions<'a> {
             Answering::Ponged(sent) => {
                 self.pongs -= 1;
                 if let Err(error) = sent {
-                    // The server may think that the client is gone, and says so itself if it does.
+                    // The server may think that the client is gone, and tells it so in that case.
                     tracing::debug!(%error, "an answer to a ping was not taken");
                 }
                 Ok(())
@@ -207,7 +207,7 @@ impl<'a> OpenQuestions<'a> {
     fn given(&mut self, id: RequestId, message: Option<Result<String, Ended>>) -> Result<(), Ended> {
         let Some(question) = self.open.remove(&id) else { return Ok(()) };
         if let Some(message) = message {
-            // The server may ask on as soon as it has the answer, and before this client knows that it has: that is
+            // The server may ask again as soon as it has the answer, before this client knows that it has: that is
             // another round.
             self.send(id, message?);
             self.driver.reporter.emit(EventKind::Answered(question.key));
@@ -225,7 +225,7 @@ impl<'a> OpenQuestions<'a> {
         let is_wanted = self.sending.remove(id);
         match sent {
             Err(error) if is_wanted && error.may_have_run() => {
-                // The server may have it all the same, and go on.
+                // The server may have the answer all the same, and go on.
                 tracing::debug!(%error, "an answer may not have reached the server");
                 self.undelivered = Some(error);
                 Ok(())

@@ -88,7 +88,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn resume(&self, pending: PendingCall) -> Result<CallToolResult, CallError> {
-        // A task that is followed by its id alone is a tool's, as far as this client can know.
+        // If only the id of a task is known, it is a tool's, as far as this client can know.
         if !matches!(pending.method(), "tools/call" | "tasks/get") {
             return Err(CallErrorKind::NotATool.of(Box::new(pending)));
         }
@@ -184,7 +184,7 @@ impl Client {
     /// ```
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
         let mut pending = PendingCall::from(task);
-        // A task that names no server is known by its id alone, and the caller says whose it is.
+        // If a task names no server, only its id is known, and the caller says whose it is.
         pending.server.get_or_insert_with(|| self.0.server.to_string());
         self.resume_as(pending).await
     }

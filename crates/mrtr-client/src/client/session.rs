@@ -172,7 +172,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Without a runtime the session is left to its time.
+        // Without a runtime the client cannot end the session, which ends when its time is over.
         if let (Some(ending), Ok(runtime)) = (self.take_ending(), Handle::try_current()) {
             runtime.spawn(ending);
         }

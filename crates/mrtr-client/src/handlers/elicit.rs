@@ -315,7 +315,7 @@ impl UnsafeUrl {
         if scheme != "https" && scheme != "http" {
             return Err(Self::Scheme(scheme));
         }
-        // A browser decodes what is percent-encoded, so that the person would agree to another host than they see.
+        // A browser decodes percent-encoded letters, so the person would agree to another host than the one they see.
         let host = url.host().filter(|host| !host.is_empty() && !host.contains('%')).ok_or(Self::NoHost)?;
         if scheme == "http" && !is_this_machine(host) {
             return Err(Self::Unencrypted(host.to_owned()));

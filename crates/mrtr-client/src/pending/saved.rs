@@ -109,7 +109,7 @@ impl PendingCall {
                 self.answer(&key, &answer).map_err(|error| ReadError::refused(error.to_string()).in_member(key))?;
             }
         } else {
-            // The caller gave them along with a call that was never sent.
+            // The caller gave these answers along with a call that was never sent.
             self.answers.extend(answers);
         }
         Ok(())

@@ -61,7 +61,7 @@ impl<R: BufRead, W: Write> Prompter for Lines<R, W> {
                 self.say("declined\n")?;
                 return Ok(Entered::Left(ElicitAction::Decline));
             }
-            // What was piped in is not on the screen yet.
+            // A line that was piped in is not on the screen yet.
             self.say(&format!("{}\n", Printable::line(&line)))?;
             match entered(field, &line) {
                 Ok(entered) => return Ok(entered),

@@ -159,8 +159,8 @@ impl std::error::Error for TransportError {
     }
 }
 
-/// A gateway may say so of a server that has the request.
+/// The status of a timeout: a gateway may send it although the server has the request.
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// A cause may quote a line of the server's.
+/// The longest cause that is shown: it may quote a line of the server's.
 const MAX_CAUSE: usize = 2 * Printable::LINE;

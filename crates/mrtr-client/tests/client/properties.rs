@@ -236,7 +236,7 @@ const LIMITS: Limits = Limits {
     list_bytes: 1000,
 };
 
-/// Each round may be put off three times before it, each look may be as well, and a look may need a second request.
+/// Each round may be put off three times before it, and so may each poll; a poll may need a second request.
 const MOST_REQUESTS: usize = (5 + 2 * 7 + 5 + 3) * (3 + 1);
 
 fn run(moves: Vec<Move>, revision: Revision) -> (Player, Result<(), CallError>) {

@@ -22,17 +22,17 @@ use tokio::task::yield_now;
 /// A step of a server in the middle of a call.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Asks for roots, under this id and with so long parameters.
+    /// Asks for roots, under this id and with parameters of this length.
     Roots(RequestId, usize),
-    /// Asks what is never answered.
+    /// Asks a question that is never answered.
     Form(i64),
     Ping(RequestId),
     Withdraw(RequestId),
-    /// Waits until it has so many answers more.
+    /// Waits until it has this many more answers.
     Answers(u32),
     /// Lets the client look at what was said.
     Pause,
-    /// Waits for more than will come.
+    /// Waits for ever.
     Never,
 }
 
@@ -61,7 +61,7 @@ impl Asking {
         Self::with(steps, true)
     }
 
-    /// One that hears answers, and never says that it has taken them.
+    /// A server that hears answers, and never says that it has taken them.
     fn taking_no_answers(steps: impl IntoIterator<Item = Step>) -> Self {
         Self::with(steps, false)
     }

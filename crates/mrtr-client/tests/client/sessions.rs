@@ -166,7 +166,7 @@ impl Hostile {
     async fn say(&self, said: Said, on_message: &mut (dyn FnMut(ServerMessage) + Send)) {
         let asked = {
             let mut state = self.0.state.lock().unwrap();
-            // What is withdrawn is what was asked last.
+            // The server withdraws what it asked last.
             state.asked += i64::from(matches!(said, Said::Ping | Said::Roots | Said::Form));
             state.asked
         };
@@ -355,7 +355,7 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// A client of this server, which answers for roots at once and to forms never.
+/// A client of this server. It answers questions for roots at once, and forms never.
 fn client(server: &Hostile, is_forced: bool) -> Client {
     let limits = Limits { gathering: Some(Duration::from_mins(1)), ..Limits::default() };
     let builder = Client::builder(server.clone())
@@ -478,7 +478,7 @@ proptest! {
             Err(_) => {}
         }
         drop(state);
-        // Nor does a caller that picks it up send it again, in a session.
+        // In a session, a caller that picks it up does not send it again either.
         if let Err(error @ CallError { kind: CallErrorKind::InDoubt { .. }, .. }) = called {
             let again = runtime.block_on(client.resume(error.into_pending().unwrap())).unwrap_err();
             prop_assert!(matches!(again.kind, CallErrorKind::HeldByServer), "{again}");

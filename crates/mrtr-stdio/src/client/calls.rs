@@ -127,7 +127,7 @@ impl Calls {
         let mut table = self.table();
         let call = match id {
             Some(id) => table.calls.remove(id),
-            // The server could not read a message, nor its id: it is clear whose it was if there is one call alone.
+            // The server could not read a message or its id: if there is only one call, the message was that call's.
             None if table.calls.len() == 1 => table.calls.drain().next().map(|(_, call)| call),
             None => None,
         };

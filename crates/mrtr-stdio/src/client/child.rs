@@ -172,7 +172,7 @@ fn command_line_digest(command: &std::process::Command) -> String {
     if let Some(folder) = command.get_current_dir() {
         part(&mut digest, b'd', folder.as_os_str());
     }
-    // They come in the order of their names, whichever was set first.
+    // The variables come in the order of their names, whichever was set first.
     for (name, value) in command.get_envs() {
         part(&mut digest, b'n', name);
         if let Some(value) = value {

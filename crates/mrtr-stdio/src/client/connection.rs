@@ -98,8 +98,8 @@ impl Connection {
         let Some(Sending { output, asides }) = sending else { return Err(self.closed()) };
         let withdrawn = Withdrawn::default();
         output.send_unless(request.message.to_owned(), &withdrawn).await.map_err(|_| self.closed())?;
-        // From here on the server may have it. The input may be closed meanwhile: that is not put off.
-        // The one that begins a session must not be cancelled.
+        // From here on the server may have the request. This side must not hold the input open, so it can be closed
+        // meanwhile. A request that begins a session must not be cancelled.
         let asides = (!begins_session).then(|| asides.downgrade());
         let mut sent = Sent { call, id: request.id.clone(), withdrawn, asides };
         drop(output);
@@ -185,11 +185,12 @@ async fn say_asides(mut said: mpsc::UnboundedReceiver<Aside>, output: Output, po
     }
 }
 
-/// Writes until this side closes it, or until it cannot be written: then the server is at its end, and so is reading.
+/// Writes until this side closes the output, or until writing fails: then the server is at its end, and reading ends
+/// too.
 async fn writing_until_closed(writing: impl Future<Output = std::io::Result<()>>, calls: Arc<Calls>) {
     if let Err(error) = writing.await {
         tracing::debug!(%error, "the server cannot be written to");
-        // Why, reading may know better: if the process has ended, it has its status.
+        // The reader may know a better reason: if the process has ended, it has the status.
         tokio::time::sleep(EXIT_WAIT).await;
         calls.end(&format!("the server cannot be written to: {error}"));
     }
@@ -200,7 +201,7 @@ async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit
     let exited = async {
         match exit.clone() {
             Some(mut exit) => {
-                // If the sender is gone, the runtime is at its end, and nothing is left to be told.
+                // If the sender is gone, the runtime is at its end, and there is nothing left to tell.
                 let _ = exit.wait_for(Option::is_some).await;
                 // The reader first takes what the process wrote before it ended. Another process may hold its output
                 // open.
@@ -244,7 +245,7 @@ impl Listener {
                 let request = ServerRequest { id, method: method.into_owned(), params: all_params(line) };
                 if request.method == "ping" { self.pong(request.id) } else { self.calls.ask(request, line.len()) }
             }
-            // No server of the modern protocol sends one, and none is answered.
+            // No server of the modern era sends a request, and the client answers none.
             Ok(Envelope::Request { method, .. }) => {
                 tracing::warn!(method = %Printable::line(&method), "the server sent a request, which was dropped");
             }
@@ -290,5 +291,5 @@ static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 /// The most answers to pings that wait to be written.
 const MAX_PONGS: usize = 64;
 
-/// The wait for what else can be known of a server that has ended.
+/// The time to wait for the last output and the exit status of a server that has ended.
 const EXIT_WAIT: Duration = Duration::from_millis(500);

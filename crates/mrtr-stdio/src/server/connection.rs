@@ -44,7 +44,7 @@ where
         read = connection.read(&mut lines) => read,
         () = stop => Ok(()),
         written = &mut writing => {
-            // The client cannot hear what is answered any more.
+            // The client cannot read any answers from now on.
             at_end();
             connection.abandon();
             let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain()).await;
@@ -52,7 +52,7 @@ where
         }
     };
     at_end();
-    // The output ends when all that could send has ended.
+    // The output ends when everything that can send has ended.
     let finishing = async { tokio::join!(connection.drain(), writing).1 };
     let finished = tokio::time::timeout(options.shutdown_timeout, finishing).await;
     let Ok(written) = finished else {
@@ -107,7 +107,7 @@ impl Connection {
                     continue;
                 }
                 line = lines.next() => line?,
-                // A set keeps what its tasks gave until it is asked for it.
+                // A set keeps the results of its tasks until they are taken out.
                 Some(_) = self.tasks.join_next() => continue,
             };
             match line {
@@ -140,9 +140,9 @@ impl Connection {
                 }
                 self.tell_session(message).await;
             }
-            // Only a session asks its client anything; and a response is never answered.
+            // Only a session asks its client anything, and no response is answered.
             Ok(Envelope::Result { .. } | Envelope::Error { .. }) => self.tell_session(message).await,
-            // What cannot be read is refused by the server, in its words.
+            // The server refuses what it cannot read, in its own words.
             Err(_) => {
                 if let Some(text) = self.server.handle(message, Context::new()).await.last().await {
                     let _ = self.output.send(text).await;
@@ -194,7 +194,7 @@ impl Connection {
             // If the output is closed, there is no client left to answer.
             let _ = legacy::send(reply, &output).await;
         });
-        // Once it was polled the call has begun, and a cancellation on the next line finds it.
+        // After the first poll the call has begun, and a cancellation on the next line finds it.
         let polled = std::future::poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
         if polled.is_pending() {
             self.tasks.spawn(answering);
@@ -206,7 +206,7 @@ impl Connection {
         let Some(session) = self.agreed.session() else { return };
         match Arc::clone(&self.request_permits).try_acquire_owned() {
             Ok(permit) => session.tell(message, Context::new().permit(&Permit::new(permit))).await,
-            // An answer is not refused: the call that it is for has been taken on.
+            // An answer is never refused: the server has taken on the call that it is for.
             Err(_) => session.tell(message, Context::new()).await,
         }
     }
@@ -252,7 +252,7 @@ impl Connection {
     /// Runs the request that has waited longest.
     async fn begin_waiting(&mut self, permit: OwnedSemaphorePermit) {
         match self.waiting.pop() {
-            // Its session knows it by its id from here on.
+            // From here on, its session knows the request by its id.
             Some(WaitingRequest { message, in_session: true, .. }) => self.run_in_session(message, permit).await,
             Some(WaitingRequest { message, under_way: Some(under_way), .. }) => self.run(message, under_way, permit),
             Some(WaitingRequest { under_way: None, .. }) | None => {}
@@ -269,7 +269,7 @@ impl Connection {
     }
 
     async fn refuse(&self, id: Option<RequestId>, code: ErrorCode, why: &str) {
-        // If the client is gone, it is not told.
+        // If the client is gone, it cannot be told.
         let _ = self.output.send(error(id, code, why)).await;
     }
 

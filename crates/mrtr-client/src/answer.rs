@@ -28,10 +28,10 @@ use crate::raw::RawObject;
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// It answers something that was not asked.
+    /// The answer is to something that the server did not ask.
     #[error("`{}` was not asked", display_key(.0))]
     NotAsked(String),
-    /// It is not of the kind that was asked for.
+    /// The answer is not of the kind that the server asked for.
     #[error("the answer to `{}` is not of the kind that was asked for: {source}", display_key(.key))]
     WrongKind {
         /// The key of the question.
@@ -39,7 +39,7 @@ pub enum AnswerError {
         /// The error from reading the answer as that kind.
         source: ReadError,
     },
-    /// It does not fit the form.
+    /// The answer does not fit the form.
     #[error("the answer to `{}` does not fit the form: {}", display_key(.key), listed(.violations))]
     Invalid {
         /// The key of the question.

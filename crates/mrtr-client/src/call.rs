@@ -21,7 +21,7 @@ use crate::raw::RawObject;
 use backoff::Pauses;
 use reply::ReplyKind;
 
-/// A call on its way: ask it what to do, and tell it what came of that.
+/// A call on its way. Ask it what to do, do that, and tell it the result.
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits, CallOutcome};

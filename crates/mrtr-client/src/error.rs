@@ -188,7 +188,7 @@ impl CallError {
         self.pending.as_deref()
     }
 
-    /// The call, to be saved or gone on with.
+    /// Returns the call, to save it or to go on with it.
     pub fn into_pending(self) -> Option<PendingCall> {
         self.pending.map(|pending| *pending)
     }

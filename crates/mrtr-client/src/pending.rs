@@ -24,10 +24,10 @@ use saved::Saved;
 
 /// A call that was put down: what was asked for, what the server said last, and the answers so far.
 ///
-/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as that. Pick it up
-/// with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before it is
-/// sent; once the server has asked, the server holds the call, and there is nothing to pick up. The `Debug` form of a
-/// call shows keys, and no values.
+/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as those answers. Pick
+/// it up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before
+/// it is sent; once the server has asked, the server holds the call, and there is nothing to pick up. The `Debug` form
+/// of a call shows keys, and no values.
 ///
 /// ```
 /// use mrtr_client::PendingCall;
@@ -274,7 +274,7 @@ impl PendingCall {
         self.questions().map(|(key, _)| key).filter(move |key| open(key))
     }
 
-    /// Answers a question now; the others may be answered later. An answer that does not fit is not taken.
+    /// Answers a question now; the others may be answered later. The call does not take an answer that does not fit.
     ///
     /// The answer is an [`ElicitResult`], a [`CreateMessageResult`](mrtr_schema::sampling::CreateMessageResult), a
     /// [`ListRootsResult`](mrtr_schema::roots::ListRootsResult), or, for an application's own input, a [`JsonObject`].

@@ -57,13 +57,13 @@ pub enum TerminalError {
     /// Standard input is no terminal, and has come to its end.
     #[error("the input ended before the question was answered")]
     EndOfInput,
-    /// The terminal does not do what it should.
+    /// The terminal does not work as it should.
     #[error("the terminal cannot be used")]
     Broken(#[source] io::Error),
     /// The URL is not one that a person is offered to open.
     #[error(transparent)]
     UnsafeUrl(#[from] UnsafeUrl),
-    /// The form cannot be filled in: it demands what it has no field for, say.
+    /// The form cannot be filled in: for example, it demands something that it has no field for.
     #[error(transparent)]
     Answer(#[from] AnswerError),
 }
@@ -110,8 +110,8 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 }
 
 /// Shows a URL on the terminal, all of it, and asks whether the person will go there: for
-/// [`on_url`](crate::Builder::on_url). Nothing opens it: that is for the person to do. One that is neither `https` nor
-/// `http` on this machine is not offered: see [`UrlRequest::check`].
+/// [`on_url`](crate::Builder::on_url). This function does not open the URL: that is for the person to do. It does not
+/// offer one that is neither `https` nor `http` on this machine: see [`UrlRequest::check`].
 ///
 /// ```
 /// use mrtr_client::testing::Script;

@@ -30,9 +30,9 @@ use serde_json::json;
 
 use crate::transport::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
 
-/// A server that answers one request after the other with what its script says, and remembers what was sent.
+/// A server that answers one request after the other as its script says, and remembers what was sent.
 ///
-/// Clones are the same server. A request beyond the end of the script fails in transport.
+/// Clones are the same server. A request beyond the end of the script fails with a transport error.
 #[derive(Debug, Clone, Default)]
 pub struct Script(Arc<Mutex<Played>>);
 

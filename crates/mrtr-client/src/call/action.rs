@@ -95,13 +95,13 @@ pub enum CallOutcome {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The server asks again, and all rounds are used.
+    /// The server asks again, and the call has used all its rounds.
     #[error("the server still asks after {0} rounds")]
     TooManyRounds(u32),
     /// The server put the call off too often: it asked nothing, or was too busy.
     #[error("the server put the call off {0} times in a row, and then again")]
     TooManyStateOnlyRounds(u32),
-    /// The server asks only for what this client does not know.
+    /// The server asks only for kinds of input that this client does not know.
     #[error("the server asks for what this client does not know: {}", listed(.0))]
     Unanswerable(Vec<String>),
     /// The server asks for more at once than this client takes.
@@ -133,7 +133,7 @@ pub enum Stop {
         legacy_versions(), Revision::default()
     )]
     OtherVersion(String),
-    /// The task was not done after the most polls that this client makes.
+    /// The client has polled the task as often as it may, and the task is not done.
     #[error("the task was not done after {0} looks")]
     TooManyPolls(u32),
     /// The task was cancelled.

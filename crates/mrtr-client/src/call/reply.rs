@@ -103,7 +103,8 @@ impl Call {
         }
     }
 
-    /// The revision that the server turned out to have, once it has replied in it, if it did not have the first one.
+    /// Returns the revision that the server turned out to have, if it did not have the first one, once it has replied
+    /// in it.
     ///
     /// ```
     /// use mrtr_client::{Action, Call, Limits};

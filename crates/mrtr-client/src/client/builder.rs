@@ -96,8 +96,8 @@ impl Builder {
         self
     }
 
-    /// Speaks this revision, and its era alone. Without it, the client finds out which era the server speaks: it begins
-    /// with the newest revision, and falls back to a session if the server is of the legacy era.
+    /// Makes the client speak this revision, and its era alone. Without it, the client finds out which era the server
+    /// speaks: it begins with the newest revision, and falls back to a session if the server is of the legacy era.
     ///
     /// Within the era, the client may agree with the server on another revision.
     ///
@@ -156,7 +156,8 @@ impl Builder {
         self
     }
 
-    /// Has forms filled in, and URLs agreed to, on the terminal of this process: see [`terminal`](crate::terminal).
+    /// Asks the person on the terminal of this process to fill in forms and to agree to URLs: see
+    /// [`terminal`](crate::terminal).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -250,7 +251,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Panics if the operating system has no randomness to give, or if [`revision`](Self::revision) asked for one of the
+    /// Panics if the operating system has no randomness to give, or if [`revision`](Self::revision) set one of the
     /// legacy era and the transport carries no sessions.
     pub fn build(self) -> Client {
         let mode = self.mode();

@@ -90,12 +90,12 @@ impl Client {
         self.cached("resources/read", text_members([("uri", uri)])).await
     }
 
-    /// Reads a resource for one round, and hands out what it asks. Nothing is kept.
+    /// Reads a resource for one round, and hands out what it asks. The client does not keep the result.
     pub async fn read_resource_once(&self, uri: &str) -> Result<RoundOutcome, CallError> {
         self.advance(self.prepare("resources/read", text_members([("uri", uri)]))).await
     }
 
-    /// Creates a call of a tool that is not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
+    /// Creates a call of a tool, and does not send it: for [`advance`](Self::advance) and [`resume`](Self::resume).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -170,7 +170,8 @@ impl Client {
         self.run_to_completion(self.prepare("completion/complete", params)).await
     }
 
-    /// Cancels a task: the server has heard it, or the error says why not. A task that is over stays as it is.
+    /// Cancels a task. On success the server has heard of it; the error says why it has not. A task that is over stays
+    /// as it is.
     ///
     /// ```
     /// use mrtr_client::testing::Script;

@@ -165,7 +165,7 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// Follows a task that was put down to its end, and gives the result that its call would have given.
+    /// Picks up a task that was put down, follows it to its end, and gives the result that its call would have given.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -229,7 +229,7 @@ impl Client {
         RoundOutcome::of(call)
     }
 
-    /// Creates a call of a method with these parameters that is not sent yet: for [`advance`](Self::advance) and
+    /// Creates a call of a method with these parameters, and does not send it: for [`advance`](Self::advance) and
     /// [`resume`](Self::resume).
     ///
     /// ```

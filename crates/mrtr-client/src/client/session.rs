@@ -142,8 +142,8 @@ impl Client {
         capabilities
     }
 
-    /// Ends the session of this client, if it has one, and waits until the server has heard of it. Without this call,
-    /// the client tells the server when it is dropped, as well as it can. A later call of a method begins another
+    /// Ends the session of this client, if it has one, and waits until the server has heard of it. If it is never
+    /// called, the client tells the server when it is dropped, as well as it can. A later request begins another
     /// session.
     ///
     /// ```

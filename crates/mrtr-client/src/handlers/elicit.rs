@@ -12,7 +12,7 @@ use crate::answer::{self, AnswerError};
 
 /// A form for a person to fill in.
 ///
-/// Show who is asking, and in the middle of what, along with the message: it is the server's word, not yours.
+/// Show which server asks, and in which call, along with the message: the message is the server's word, not yours.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -188,7 +188,7 @@ impl UrlRequest {
         &self.params.url
     }
 
-    /// The host of the URL, if it has one: show it beside the URL, in which it is easily overlooked.
+    /// The host of the URL, if it has one: show it beside the URL, where a person easily overlooks it.
     pub fn host(&self) -> Option<&str> {
         self.params.url.host()
     }
@@ -297,13 +297,14 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Res
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsafeUrl {
-    /// It has another scheme than `https`, or `http` on this machine: it may run code, read files or start a program.
+    /// The URL has another scheme than `https`, or `http` on this machine: it may run code, read files or start a
+    /// program.
     #[error("it asks for a `{}:` URL to be opened, and only https is, or http on this machine", Printable::line(.0).up_to(32))]
     Scheme(String),
-    /// It is not encrypted: others can read and change on the way what goes there and what comes back.
+    /// The page is not encrypted: others can read and change on the way what goes there and what comes back.
     #[error("it asks for a page at {} to be opened without encryption, and http is for this machine alone", Printable::line(.0))]
     Unencrypted(String),
-    /// It has no host, or one that is written so that a person cannot read it.
+    /// The URL has no host, or one that is written so that a person cannot read it.
     #[error("it asks for a URL to be opened whose host cannot be read")]
     NoHost,
 }

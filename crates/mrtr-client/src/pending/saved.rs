@@ -158,7 +158,7 @@ fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision
     String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
-/// A task that is being followed. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
+/// A task that a client follows. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
 /// server that it names.
 ///
 /// ```
@@ -212,7 +212,7 @@ impl PendingTask {
         }
     }
 
-    /// The server that has it, as its transport identifies it, if that is known.
+    /// The server that has the task, as its transport identifies it, if that is known.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
@@ -232,12 +232,12 @@ impl PendingTask {
         self
     }
 
-    /// Its id.
+    /// The id of the task.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The revision that it was created in.
+    /// The revision that the task was created in.
     pub fn revision(&self) -> Revision {
         self.revision
     }

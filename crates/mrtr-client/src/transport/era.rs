@@ -26,7 +26,7 @@ impl SessionId {
         Self(id.into())
     }
 
-    /// Its text, for the transport alone.
+    /// The text of the id, for the transport alone.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -134,8 +134,9 @@ impl fmt::Debug for ServerRequest {
 
 /// The memory of a server's era. Clones are one memory, so that clients that share it agree.
 ///
-/// A transport that can carry sessions keeps one: for as long as the origin is the same over HTTP, or the process over
-/// stdio. A client that has it finds out which era the server speaks, and goes on in that one.
+/// A transport that can carry sessions keeps one: over HTTP for as long as the origin is the same, and over stdio for
+/// as long as the process is. A client with such a transport finds out which era the server speaks, and goes on in that
+/// one.
 ///
 /// ```
 /// use mrtr_client::EraMemory;
@@ -166,8 +167,8 @@ pub(crate) enum Detection {
 }
 
 impl EraMemory {
-    /// Creates the memory of a transport whose server refuses what it does not understand by a status, as over HTTP. A
-    /// modern request is then its own probe, and silence says nothing.
+    /// Creates the memory of a transport whose server can refuse what it does not understand with a status, as over
+    /// HTTP. A modern request is then its own probe, and silence says nothing.
     pub fn of_origin() -> Self {
         Self::new(Detection::ByRequest)
     }

@@ -16,7 +16,7 @@ use mrtr_schema::Printable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransportFailure {
-    /// No connection could be made: nothing listens there, or there is no such host.
+    /// The client could not connect: nothing listens there, or there is no such host.
     Unreachable,
     /// The server did not answer in time.
     TimedOut,
@@ -28,8 +28,8 @@ pub enum TransportFailure {
     NotFound,
     /// The server does not know the session that the request belongs to: it has not run.
     SessionEnded,
-    /// The server asked by a request of its own, as only servers of the legacy era do, on a request of the modern era. It
-    /// may have run.
+    /// The server answered a request of the modern era with a request of its own, as only servers of the legacy era do.
+    /// The request of the client may have run.
     LegacyServer,
     /// Anything else.
     Other,

@@ -11,7 +11,7 @@ use super::{
     Transport, TransportError, TransportRequest, TransportResponse,
 };
 
-/// A transport whose messages are shown to an observer as they go out and come in.
+/// A transport that shows its messages to an observer as they go out and come in.
 ///
 /// The messages have answers and states in them, as they are: show them on a terminal, and not in a log.
 ///

@@ -22,7 +22,7 @@ use connection::Connection;
 
 /// A way to a server that is a child process, or at the other end of any pair of streams.
 ///
-/// Many calls may go over it at once. A call that is dropped is cancelled at the server.
+/// Many calls may go over it at once. Dropping a call cancels it at the server.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -59,7 +59,8 @@ struct ChildWay {
 }
 
 impl StdioTransport {
-    /// The longest message of a server that is taken, in bytes, unless [`ChildServer::line_limit`] says otherwise.
+    /// The longest message that the client takes from a server, in bytes, unless [`ChildServer::line_limit`] says
+    /// otherwise.
     pub const DEFAULT_LINE_LIMIT: usize = 16 * 1024 * 1024;
 
     /// The longest time that a child process may take to end, once its stdin is closed and once more after SIGTERM,
@@ -69,7 +70,7 @@ impl StdioTransport {
     /// The most questions of a server that wait for a call, in a session of the legacy era: later ones are dropped.
     pub const WAITING_QUESTIONS: usize = calls::MAX_ASKED;
 
-    /// The most notifications that wait for a call whose caller does not take them, in bytes: later ones are dropped.
+    /// The most bytes of notifications that wait for a call whose caller does not take them: later ones are dropped.
     pub const NOTIFICATION_BYTES: usize = calls::NOTIFICATION_BYTES;
 
     /// Starts a server as a child process. The command may be tokio's or the standard library's. What the server says
@@ -113,8 +114,8 @@ impl StdioTransport {
         Self { server, identity: None, way, era: EraMemory::of_process() }
     }
 
-    /// Ends the server and waits for that: its stdin is closed; if that does not end it in time, it gets SIGTERM, and at
-    /// last SIGKILL. Dropping the transport does the same without waiting.
+    /// Ends the server and waits for that. The transport closes the server's stdin; if that does not end it in time,
+    /// the server gets SIGTERM, and at last SIGKILL. Dropping the transport does the same without waiting.
     ///
     /// Calls that are under way fail.
     pub async fn close(self) {
@@ -184,7 +185,7 @@ impl fmt::Debug for StdioTransport {
     }
 }
 
-/// A server that is to be started as a child process, with settings.
+/// A server to be started as a child process, with its settings.
 ///
 /// ```
 /// use std::time::Duration;
@@ -211,13 +212,13 @@ impl ChildServer {
         Self(Launch::new(command.into()))
     }
 
-    /// Names the server: for the person who is asked on its behalf, and for saved calls, which go on at a server of
-    /// this name whatever its command line. Give a name if the command line changes between processes, as with a token
-    /// in it.
+    /// Names the server, for the person who is asked on its behalf and for saved calls: these go on at a server of this
+    /// name, whatever its command line. Give a name if the command line changes between processes, as with a token in
+    /// it.
     ///
-    /// Without a name, a person sees the program, and a saved call goes on at its own command line alone. What counts
-    /// is the program and its arguments, the working directory if the command sets one, and the environment variables
-    /// that the command sets or removes, with their values; what it inherits from this process does not count. A saved
+    /// Without a name, a person sees the program, and a saved call goes on at its own command line alone. The program
+    /// and its arguments count, the working directory if the command sets one, and the environment variables that the
+    /// command sets or removes, with their values. What the command inherits from this process does not count. A saved
     /// call holds a digest of these, never the text, since there may be secrets in it.
     ///
     /// ```
@@ -245,7 +246,8 @@ impl ChildServer {
         self
     }
 
-    /// Hands each line that the server says on stderr to a function. Without it, they go to this process's stderr.
+    /// Hands each line that the server says on stderr to a function. Without this setting, the lines go to this
+    /// process's stderr.
     #[must_use]
     pub fn on_stderr(mut self, hear: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.0.hear_stderr(hear);

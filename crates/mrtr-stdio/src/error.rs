@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a [`StdioTransport`](crate::StdioTransport) cannot be made.
+/// An error that says why a [`StdioTransport`](crate::StdioTransport) cannot be made.
 ///
 /// ```
 /// use mrtr_stdio::{StdioTransport, StdioTransportError};

@@ -73,7 +73,7 @@ struct Options {
 }
 
 impl Stdio {
-    /// The longest line that is taken, in bytes, unless [`line_limit`](Self::line_limit) says otherwise.
+    /// The longest line that the server takes, in bytes, unless [`line_limit`](Self::line_limit) says otherwise.
     pub const DEFAULT_LINE_LIMIT: usize = 4 * 1024 * 1024;
 
     /// The most requests that run at a time, unless [`concurrency`](Self::concurrency) says otherwise.
@@ -82,7 +82,7 @@ impl Stdio {
     /// The most requests that wait until others have ended, unless [`waiting`](Self::waiting) says otherwise.
     pub const DEFAULT_WAITING: usize = 4096;
 
-    /// The most bytes that the requests that wait may have together. One alone may have more.
+    /// The most bytes that waiting requests may have together. One alone may have more.
     pub const WAITING_BYTES: usize = calls::MOST_BYTES;
 
     /// The most subscriptions at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
@@ -92,7 +92,8 @@ impl Stdio {
     /// [`write_timeout`](Self::write_timeout) says otherwise.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The longest time that the end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    /// The longest time that the end of a connection may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says
+    /// otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// Creates a server with the default limits.
@@ -164,10 +165,10 @@ impl Stdio {
         process::serve(self.server, self.options).await
     }
 
-    /// Serves on a pair of streams, such as the halves of a socket, until the one that is read ends. Then requests that
-    /// run have [a moment](Self::shutdown_timeout) to end.
+    /// Serves on a pair of streams, such as the halves of a socket, until the stream that it reads ends. Then requests
+    /// that run have [a moment](Self::shutdown_timeout) to end.
     ///
-    /// Dropping this future cancels what runs.
+    /// Dropping this future cancels everything that runs.
     pub async fn over<R, W>(self, read: R, write: W) -> io::Result<()>
     where
         R: AsyncRead + Send + Unpin,

@@ -64,7 +64,7 @@ pub(crate) fn display_key(key: &str) -> Cow<'_, str> {
     Printable::line(key).up_to(MAX_KEY).into_text()
 }
 
-/// A server as it stands in messages: what its address asks for may be a secret, and is left out.
+/// A server as it stands in messages. The query of its address may be a secret, and is left out.
 pub(crate) fn display_server(server: &str) -> String {
     let (place, more) = match server.split_once(['?', '#']) {
         Some((place, _)) => (place, "?…"),

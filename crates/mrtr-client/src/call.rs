@@ -1,4 +1,4 @@
-//! A call as a pure state machine: what came in, and what to do next. It does no I/O and has no clock.
+//! A call as a pure state machine: it takes what came in, and says what to do next. It does no I/O and has no clock.
 
 mod action;
 mod backoff;

@@ -1,4 +1,4 @@
-//! A client: it drives calls over a transport, and has questions answered by its handlers.
+//! A client: it drives calls over a transport, and its handlers answer questions.
 
 mod builder;
 mod cache;

@@ -1,4 +1,4 @@
-//! The public error types: why a call did not give its result, and what is left of it.
+//! The public error types: the reason that a call gave no result, and what is left of the call.
 //!
 //! [`CallError`] carries the others. Each of those is defined where it arises, so that modules below this one need not
 //! import from it, and is exported from here.
@@ -143,9 +143,8 @@ pub enum CallErrorKind {
     #[error("{}", held_by_server("the legacy era"))]
     HeldByServer,
     /// The call was under way in a session of the legacy era, and the client does not know what became of it: its
-    /// response did not come, or an answer could not be sent to the server. The call may have had effects, so the
-    /// client does not send it again, and the caller cannot pick it up: find out what it has done before you make it
-    /// anew.
+    /// response did not come, or the server could not be given an answer. The call may have had effects, so the client
+    /// does not send it again, and the caller cannot pick it up: find out what it has done before you make it anew.
     #[error("{}", in_doubt("the legacy era", .failure))]
     InDoubt {
         /// The failure: of the call itself, or of an answer to one of the server's questions.

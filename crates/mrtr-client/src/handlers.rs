@@ -75,7 +75,7 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
     }
 }
 
-/// Has questions of one kind answered.
+/// A handler of one kind of question.
 struct Handler<Q>(Box<dyn Fn(Q, QuestionContext, Revision) -> Answering + Send + Sync>);
 
 /// An answer on its way.
@@ -192,7 +192,7 @@ impl Handlers {
         capabilities
     }
 
-    /// Has a question answered by the handler of its kind.
+    /// Has the handler of its kind answer a question.
     pub(crate) async fn answer(
         &self,
         request: InputRequest,

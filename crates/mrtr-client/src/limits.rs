@@ -24,9 +24,9 @@ pub struct Limits {
     /// 100 ms by default. If the server says how long it wants to be left alone, the client leaves it alone for that
     /// long, up to an hour.
     pub backoff: Duration,
-    /// The pause before the client shows a URL again that it showed in the round before: what the URL is for is not
-    /// done yet. The pause doubles each time up to half a minute, and varies by as much as a half. One second by
-    /// default.
+    /// The pause before the client shows a URL again that it showed in the round before: the person may need time for
+    /// what the URL is for. The pause doubles each time up to half a minute, and varies by as much as a half. One
+    /// second by default.
     pub url_pause: Duration,
     /// The longest time that one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,

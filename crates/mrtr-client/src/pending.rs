@@ -22,7 +22,7 @@ use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject, text_members};
 use saved::Saved;
 
-/// A call that was put down: what was asked for, what the server said last, and the answers so far.
+/// A call that was put down: its request, the last reply of the server, and the answers so far.
 ///
 /// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as those answers. Pick
 /// it up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before
@@ -118,8 +118,8 @@ impl PendingCall {
         self.params = JsonObject::from_raw(&members.finish()).expect("an object without two members is an object");
     }
 
-    /// Asks for the call to run as a task that the server keeps this long, if the server likes. Only in the older
-    /// revisions does the client decide this; in the others, the setting changes nothing.
+    /// Asks for the call to run as a task that the server keeps this long, if the server likes. The client decides this
+    /// in the older revisions alone; in the others, the setting changes nothing.
     ///
     /// ```
     /// use std::time::Duration;

@@ -182,7 +182,7 @@ trait Prompter {
     /// Shows a text.
     fn say(&mut self, text: &str) -> Result<(), TerminalError>;
 
-    /// Has a field filled in.
+    /// Asks the person to fill in a field.
     fn ask(&mut self, form: &Form, field: Field<'_>) -> Result<Entered, TerminalError>;
 }
 

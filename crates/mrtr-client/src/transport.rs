@@ -80,8 +80,8 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
         Err(TransportError::new("this transport carries no sessions"))
     }
 
-    /// Returns what tells the server that a session is over, if the server is to be told. It does so as well as it can,
-    /// without the transport.
+    /// Returns a future that tells the server that a session is over, if the server is to be told. The future does so
+    /// as well as it can, without the transport.
     fn end_session(&self, _session: &SessionId, _revision: Revision) -> Option<BoxFuture<'static, ()>> {
         None
     }

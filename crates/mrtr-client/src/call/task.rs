@@ -134,7 +134,7 @@ impl Call {
         }
     }
 
-    /// Asks for what was not answered before; if there is nothing new, the task is polled again later.
+    /// Asks the questions that were not answered before. If there are no new ones, the call polls the task again later.
     fn ask_for_task(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         let Some(asked) = self.unanswered_questions(result)? else { return Ok(self.poll_later()) };
         self.check_size(Some(&asked), None)?;

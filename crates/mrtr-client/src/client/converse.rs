@@ -52,7 +52,7 @@ pub(super) struct Conversed {
 }
 
 impl CallDriver<'_> {
-    /// Sends a request of a session, and answers what is asked until the response is there.
+    /// Sends a request of a session, and answers the server's questions until the response is there.
     pub(super) async fn converse(&self, request: TransportRequest<'_>, session: &Session) -> Conversed {
         let inbox = Inbox::new(self.client.0.limits);
         let mut on_message = |message: ServerMessage| {
@@ -108,7 +108,7 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// The error for a server of which nothing came in time.
+/// The error for a server that sent nothing in time.
 pub(super) fn nothing_came(undelivered: Option<&TransportError>) -> TransportError {
     let text = match undelivered {
         None => "nothing came in time".to_owned(),

@@ -202,7 +202,7 @@ impl<'a> CallDriver<'a> {
 }
 
 impl CallDriver<'_> {
-    /// Has all questions of a round answered. If one is not, the others are cancelled.
+    /// Has the handlers answer all questions of a round. If one does not, the others are cancelled.
     async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
         self.reporter.emit(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
         match self.client.0.limits.gathering {

@@ -125,7 +125,7 @@ impl Client {
         matches!(self.probe(Detection::ByRequest).await, Ok(Probed::Modern))
     }
 
-    /// Asks the server what it is, in the modern way, which no server of the legacy era knows.
+    /// Asks the server what it is, with a request that no server of the legacy era knows.
     async fn probe(&self, detection: Detection) -> Result<Probed, EraError> {
         let id = RequestId::from(self.next_id());
         let mut probing = pin!(self.discover_once(&id));

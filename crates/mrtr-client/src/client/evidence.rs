@@ -13,8 +13,8 @@ pub(super) enum Evidence {
     Modern,
     /// Servers of both eras say this, or those of the legacy era alone: `server/discover` tells them apart.
     Unclear,
-    /// It is no word of an MCP server, or none about the request: the network, a gateway, a lack of credentials; or a
-    /// result that says too little.
+    /// The reply is not from an MCP server, or not about the request: it is from the network or a gateway, or about a
+    /// lack of credentials; or its result says too little.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! One exchange with the server: in its era, within its time, within its size, and read as what it is.
+//! One exchange with the server: in its era, within its time and its size, and read as the kind of reply that it is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -119,8 +119,8 @@ impl CallDriver<'_> {
         }
     }
 
-    /// The error for a call that the server may have begun, and of which no more is heard. Neither this client nor a
-    /// caller that would pick it up sends it again, unless it only reads.
+    /// The error for a call that the server may have begun, and whose end this client does not hear of. Neither this
+    /// client nor a caller that would pick it up sends it again, unless it only reads.
     fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
         if MethodInfo::of(method).only_reads {
             return CallErrorKind::Transport { source: failure }.of(self.pending());

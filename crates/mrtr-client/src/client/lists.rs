@@ -20,7 +20,7 @@ trait Page: Wire {
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
 }
 
-/// One line a list: what it is called, and how its pages are read.
+/// One line for each list: its name, its method, and the types of its pages and items.
 macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident, $method:literal, $page:ident, $member:ident: $item:ident;)*) => {
         $(impl Page for $page {

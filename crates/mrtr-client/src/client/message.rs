@@ -1,4 +1,4 @@
-//! The whole message: a request with an id of its own, and what each request must say of its client.
+//! The whole message: a request with an id of its own, and with the metadata that each request must have of its client.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -17,9 +17,9 @@ use crate::{CallError, CallErrorKind, PendingCall, PendingTask};
 impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
     ///
-    /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it, a task
-    /// included. A caller that wants to put a task down drives the call by [`advance`](Self::advance) or
-    /// [`resume`](Self::resume), and keeps its handle.
+    /// If the call becomes a task, the client follows the task. Dropping the future cancels what the server does for
+    /// the call, a task included. A caller that wants to put a task down drives the call by [`advance`](Self::advance)
+    /// or [`resume`](Self::resume), and keeps its handle.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -253,7 +253,7 @@ struct Named<'a> {
     arguments: &'a RawValue,
 }
 
-/// Reads the result as what this call gives.
+/// Reads a result as the type that this call gives.
 pub(super) fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallErrorKind::BadResult { source }.of(Box::new(pending)))

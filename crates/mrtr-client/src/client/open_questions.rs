@@ -105,7 +105,7 @@ impl<'a> OpenQuestions<'a> {
         }
     }
 
-    /// Has a request of the server's answered.
+    /// Begins to answer a request of the server's.
     fn ask(&mut self, request: ServerRequest) -> Result<(), Ended> {
         // No question is asked twice, if it is answered or about to be: a resumed stream may repeat it.
         if self.seen.contains(&request.id) {
@@ -245,7 +245,7 @@ impl<'a> OpenQuestions<'a> {
     }
 }
 
-/// Has a question answered by its handler, and gives the message that says so. The client refuses what no handler
+/// Has the handler of a question answer it, and gives the message with the answer. The client refuses what no handler
 /// answers, and tells the server why; it makes up nothing.
 async fn respond(
     client: &Client,

@@ -1,4 +1,4 @@
-//! A session of the legacy era: how it begins, what is known of its server, and how it ends.
+//! A session of the legacy era: its beginning, the description of its server, and its end.
 
 use std::sync::{Arc, PoisonError};
 
@@ -162,8 +162,8 @@ impl Client {
 }
 
 impl Inner {
-    /// Takes the session, and returns what tells the server that it is over, if there is one and the server is to be
-    /// told.
+    /// Takes the session, if there is one, and returns the future that tells the server of its end, if the server is to
+    /// be told.
     fn take_ending(&self) -> Option<futures_util::future::BoxFuture<'static, ()>> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.transport.end_session(session.id.as_ref()?, session.revision)

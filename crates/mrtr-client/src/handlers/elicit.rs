@@ -1,4 +1,5 @@
-//! Questions to a person, as a handler sees them, what it may answer, and which URLs a person is offered to open.
+//! Questions to a person as a handler sees them, the answers that it may give, and the URLs that a person may be
+//! offered to open.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -1,5 +1,5 @@
-//! The plain data of what was put down: a call in its saved form, a task that is followed, and what is checked when they
-//! are read.
+//! The plain data of calls that were put down: a call in its saved form, a task that a client follows, and the checks
+//! when they are read.
 
 use std::fmt;
 use std::time::Duration;
@@ -187,7 +187,7 @@ pub struct PendingTask {
     /// The milliseconds for which the server wants to be left alone between two polls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) poll_ms: Option<u64>,
-    /// The number of polls so far: format 1 of what is saved calls it `looks`.
+    /// The number of polls so far: format 1 of saved calls names it `looks`.
     #[serde(default, rename = "looks")]
     pub(crate) polls: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]

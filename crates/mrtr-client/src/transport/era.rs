@@ -202,7 +202,7 @@ impl EraMemory {
     }
 
     /// Forgets the era of an origin, after a session has ended: another server may stand behind the origin by now, and
-    /// a request finds that out. A process that was started again is what it was.
+    /// a request finds that out. A process that is started again is still of its era.
     pub(crate) fn forget_origin(&self) {
         if self.detection == Detection::ByRequest {
             self.forget();

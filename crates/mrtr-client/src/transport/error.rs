@@ -20,7 +20,7 @@ pub enum TransportFailure {
     Unreachable,
     /// The server did not answer in time.
     TimedOut,
-    /// The server wants to know who calls, or does not take what it was shown: 401.
+    /// The server wants to know who calls, or does not accept the credentials: 401.
     Unauthorized,
     /// The server knows who calls, and does not let them in: 403.
     Forbidden,

@@ -1,4 +1,4 @@
-//! The public error type of this crate. What goes wrong later is mrtr-client's `TransportError`.
+//! The public error type of this crate. Later failures are mrtr-client's `TransportError`.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! The one output that all messages share: in the order in which they are handed over, with a bounded queue before it.
+//! The one output that all messages share: it writes them in the order in which it gets them, with a bounded queue
+//! before it.
 
 use std::io;
 use std::sync::Arc;
@@ -48,7 +49,8 @@ impl Withdrawn {
 pub(crate) struct Closed;
 
 impl Output {
-    /// An output, and what writes it until every sender is gone, or the peer reads none of it within the limit.
+    /// Returns an output, and the future that writes it until every sender is gone, or the peer reads none of it within
+    /// the limit.
     pub(crate) fn new<W: AsyncWrite + Unpin>(
         bytes: W,
         limit: Option<Duration>,

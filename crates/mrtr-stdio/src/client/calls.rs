@@ -1,4 +1,4 @@
-//! The calls that are under way on a connection: what a server sends is handed to the one that it is for.
+//! The calls that are under way on a connection, which hand what a server sends to the call that it is for.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -215,7 +215,7 @@ impl Call {
 }
 
 impl Table {
-    /// Hands over what waits for a call that can be asked, if there is one.
+    /// Hands the waiting questions to a call of the session, if there is one.
     fn hand_over_asked(&mut self) {
         let Self { calls, asked, .. } = self;
         let first = calls.values().filter(|call| call.is_in_session).min_by_key(|call| call.place);

@@ -187,7 +187,7 @@ fn command_line_digest(command: &std::process::Command) -> String {
     text
 }
 
-/// A part, after its kind and its length: what stands in one part is never taken for two.
+/// Adds a part, after its kind and its length, so that one part is never taken for two.
 fn part(digest: &mut Sha256, kind: u8, text: &OsStr) {
     let bytes = text.as_encoded_bytes();
     digest.update([kind]);

@@ -1,4 +1,4 @@
-//! One connection of a client: requests out, and what comes back is handed to the calls that it is for.
+//! One connection of a client: it sends requests out, and hands what comes back to the calls that it is for.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

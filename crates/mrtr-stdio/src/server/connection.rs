@@ -1,4 +1,4 @@
-//! One connection: lines in, each answered by itself, and what is answered out on one output.
+//! One connection: it reads lines, answers each by itself, and writes all answers to one output.
 
 use std::io;
 use std::pin::pin;
@@ -71,7 +71,7 @@ struct Connection {
     server: Server,
     output: Output,
     calls: Calls,
-    /// Each request that runs, each subscription, and what a session listens with.
+    /// The tasks of requests that run, of subscriptions, and of a session that listens.
     tasks: JoinSet<()>,
     /// The agreement with a client of the legacy era.
     agreed: Agreed,
@@ -151,7 +151,8 @@ impl Connection {
         }
     }
 
-    /// Begins a session, or what the server has in its stead. A client that begins another one is done with the first.
+    /// Begins a session, or agrees on a version if the server keeps no sessions. A client that begins another session
+    /// is done with the first.
     ///
     /// It is answered before the next line is read, which may belong to the session.
     async fn initialize(&mut self, id: RequestId, message: Bytes) {
@@ -201,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// Hands on what a client says in its session, if it has one.
+    /// Hands a client's message to its session, if it has one.
     async fn tell_session(&self, message: Bytes) {
         let Some(session) = self.agreed.session() else { return };
         match Arc::clone(&self.request_permits).try_acquire_owned() {
@@ -273,7 +274,7 @@ impl Connection {
         let _ = self.output.send(error(id, code, why)).await;
     }
 
-    /// Drops what runs, and what waits to.
+    /// Drops the requests that run, and those that wait to.
     fn abandon(&mut self) {
         self.waiting = WaitingRequests::new(0);
         self.tasks.abort_all();
@@ -377,5 +378,5 @@ fn error(id: Option<RequestId>, code: ErrorCode, why: &str) -> String {
     serde_json::to_string(&response).expect("an error is JSON")
 }
 
-/// The time between two looks at what runs by itself, until it has ended.
+/// The time between two looks at tasks that run by themselves, until they have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

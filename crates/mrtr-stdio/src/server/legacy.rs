@@ -95,7 +95,8 @@ async fn forward(mut events: SessionStream, output: &Output) -> Result<(), Close
     Ok(())
 }
 
-/// Tells a session what changes, until the connection ends. While it listens, the session is not taken for idle.
+/// Tells a session's client what changes, until the connection ends. While this listens, the server does not take the
+/// session for idle.
 pub(super) async fn listen(server: Server, session: SessionId, output: Output, mut ending: watch::Receiver<bool>) {
     let listening = async {
         loop {

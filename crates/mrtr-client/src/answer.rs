@@ -1,4 +1,4 @@
-//! Whether an answer fits what was asked: checked before it is sent, and filled in where the form has defaults.
+//! The check that an answer fits its question before it is sent, with the form's defaults filled in.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use mrtr_schema::{Form, InputRequest, InputResponse, JsonObject, Printable, RawM
 
 use crate::raw::RawObject;
 
-/// Why an answer was not taken. Nothing of it is sent.
+/// An error that says why an answer was not taken. Nothing of it is sent.
 ///
 /// ```
 /// use mrtr_client::{AnswerError, PendingCall};
@@ -28,23 +28,23 @@ use crate::raw::RawObject;
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// It answers something that was not asked.
+    /// The answer is to something that the server did not ask.
     #[error("`{}` was not asked", display_key(.0))]
     NotAsked(String),
-    /// It is not of the kind that was asked for.
+    /// The answer is not of the kind that the server asked for.
     #[error("the answer to `{}` is not of the kind that was asked for: {source}", display_key(.key))]
     WrongKind {
-        /// What was asked.
+        /// The key of the question.
         key: String,
-        /// What is wrong with it.
+        /// The error from reading the answer as that kind.
         source: ReadError,
     },
-    /// It does not fit the form.
+    /// The answer does not fit the form.
     #[error("the answer to `{}` does not fit the form: {}", display_key(.key), listed(.violations))]
     Invalid {
-        /// What was asked.
+        /// The key of the question.
         key: String,
-        /// What does not fit.
+        /// The violations of the form.
         violations: Violations,
     },
     /// The protocol itself defines this kind of question: a client that is asked must answer it.
@@ -64,7 +64,7 @@ pub(crate) fn display_key(key: &str) -> Cow<'_, str> {
     Printable::line(key).up_to(MAX_KEY).into_text()
 }
 
-/// A server as it stands in messages: what its address asks for may be a secret, and is left out.
+/// A server as it stands in messages. The query of its address may be a secret, and is left out.
 pub(crate) fn display_server(server: &str) -> String {
     let (place, more) = match server.split_once(['?', '#']) {
         Some((place, _)) => (place, "?…"),
@@ -73,7 +73,7 @@ pub(crate) fn display_server(server: &str) -> String {
     format!("{}{more}", Printable::line(place))
 }
 
-/// What does not fit, as it stands in messages: the form is the server's.
+/// The violations as they stand in messages, which are cut short: the form is the server's.
 fn listed(violations: &Violations) -> String {
     Printable::line(&violations.to_string()).up_to(MAX_LIST).to_string()
 }
@@ -90,7 +90,7 @@ pub(crate) fn validated(
     match request.kind() {
         InputKind::Form(params) => filled_in(key, &params.requested_schema, answer, revision),
         InputKind::Url(_) => ElicitResult::read(raw, revision.lenient()).map_err(wrong).and_then(|mut consent| {
-            // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
+            // Consent carries nothing: the server finds out by itself if the person did it (EL-4).
             consent.content = None;
             InputResponse::of(&consent, revision).map_err(|error| wrong(error.into()))
         }),
@@ -125,26 +125,27 @@ fn filled_in(key: &str, form: &Form, answer: &InputResponse, revision: Revision)
     InputResponse::of(&filled, revision).map_err(|error| wrong(error.into()))
 }
 
-/// What is sent for a form: what was given, with defaults for what was left out, if it fits.
+/// The content to send for a form, if it fits: the given values, and defaults for those left out.
 pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<JsonObject, AnswerError> {
     let mut members = RawObject::of(given.as_raw());
-    // An optional member of a Rust type that is not there is written as null; forms know no null.
+    // A Rust type writes an optional member that is not there as null; forms know no null.
     members.retain(|_, value| value.get() != "null");
     members.fill_in(defaults(form));
     let wrong = |source: ReadError| AnswerError::WrongKind { key: key.to_owned(), source };
     let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
-    // All values must be such as forms hold, those that the form does not know included: the server refuses others.
+    // All values must be of the kinds that forms hold, also those that the form does not know: the server refuses
+    // others.
     let content = FormContent::new(content).map_err(|error| wrong(error.in_member("content")))?.into_object();
     form.check(&content).map_err(|violations| AnswerError::Invalid { key: key.to_owned(), violations })?;
     Ok(content)
 }
 
-/// Whether some field may have a default. If the word stands nowhere in the form, none has.
+/// True if a field may have a default. A form with neither the word nor an escape in it has none.
 fn has_defaults(form: &Form) -> bool {
     form.as_str().contains("\"default\"") || form.as_str().contains('\\')
 }
 
-/// What the fields hold at first, as the server wrote it.
+/// The initial values of the fields, as the server wrote them.
 fn defaults(form: &Form) -> RawObject {
     if !has_defaults(form) {
         return RawObject::default();

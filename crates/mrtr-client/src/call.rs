@@ -1,4 +1,4 @@
-//! A call as a pure state machine: what came in, and what to do next. It does no I/O and has no clock.
+//! A call as a pure state machine: it takes what came in, and says what to do next. It does no I/O and has no clock.
 
 mod action;
 mod backoff;
@@ -21,7 +21,7 @@ use crate::raw::RawObject;
 use backoff::Pauses;
 use reply::ReplyKind;
 
-/// A call on its way: ask it what to do, and tell it what came of that.
+/// A call on its way. Ask it what to do, do that, and tell it the result.
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits, CallOutcome};
@@ -55,44 +55,44 @@ pub struct Call {
     pauses: Pauses,
     /// Revisions that the server does not have.
     refused: Vec<Revision>,
-    /// The one that it has, if it is not the first.
+    /// The revision that the server has, if it is not the first.
     agreed: Option<Revision>,
 }
 
-/// Where a call is.
+/// The phase that a call is in.
 #[derive(Debug, Clone)]
 enum Phase {
     /// This is to be sent, or was sent and has no reply yet.
     Sending(Sending),
     /// Some questions have no answer yet.
     Gathering,
-    /// Nothing is to be done for a while, and then questions are to be answered that were just asked.
+    /// A pause comes first, and then the questions that were just asked are to be answered.
     AskingLater(Duration),
-    /// Nothing is to be done for a while, and then this is to be sent.
+    /// A pause comes first, and then this is to be sent.
     Waiting(Duration, Sending),
     Over(CallOutcome),
 }
 
-/// What is sent.
+/// The request to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     /// The call itself, or a retry of it.
     Call,
     /// A poll of the task.
     GetTask,
-    /// The result of a task, or its questions: of the older revisions.
+    /// A request of the older revisions for the task's result or its questions.
     TaskResult,
     /// Answers for the task.
     AnswerTask,
 }
 
 impl Call {
-    /// A call that has not been sent yet. `seed` varies the pauses between retries.
+    /// Creates a call that has not been sent yet. `seed` varies the pauses between retries.
     pub fn new(revision: Revision, method: impl Into<String>, params: JsonObject, limits: Limits, seed: u64) -> Self {
         Self::resume(PendingCall::new(revision, method, params), limits, seed)
     }
 
-    /// A call that was put down: it goes on where it was. Where it has used up a limit, it may go one further.
+    /// Picks up a call that was put down: it goes on where it was. If it has used up a limit, it may go one further.
     pub fn resume(pending: PendingCall, limits: Limits, seed: u64) -> Self {
         let polls = pending.task.as_ref().map_or(0, |task| task.polls);
         let limits = Limits {
@@ -101,7 +101,7 @@ impl Call {
             polls: limits.polls.max(polls.saturating_add(1)),
             ..limits
         };
-        // What a task asked may be answered or over by now, unless an answer is on its way.
+        // A task's questions may be answered or over by now, unless an answer is on its way.
         let polls_first = pending.task.is_some() && pending.answers.is_empty();
         let phase = match (&pending.asked, &pending.task) {
             (_, Some(_)) if polls_first => Phase::Sending(Sending::GetTask),
@@ -110,7 +110,7 @@ impl Call {
             (None, None) => Phase::Sending(Sending::Call),
         };
         let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
-        // What was saved may be larger than what this client takes, as a reply may.
+        // A saved call may hold more than this client takes, as a reply may.
         if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
             call.phase = Phase::stopped(stop);
         }
@@ -118,12 +118,12 @@ impl Call {
         call
     }
 
-    /// What was put down, as it is now.
+    /// The call in the form in which it can be put down, as it is now.
     pub fn pending(&self) -> &PendingCall {
         &self.pending
     }
 
-    /// How the call ended, if it has, and what is left of it.
+    /// Returns the outcome of the call, if it has ended, and what is left of it.
     pub fn end(self) -> (Option<CallOutcome>, PendingCall) {
         match self.phase {
             Phase::Over(outcome) => (Some(outcome), self.pending),
@@ -131,7 +131,7 @@ impl Call {
         }
     }
 
-    /// What is to be done next. To ask twice gives the same.
+    /// Returns the next thing to do. Asking twice gives the same.
     pub fn action(&self) -> Action {
         match &self.phase {
             Phase::Sending(sending) => Action::Send(self.outgoing(*sending)),
@@ -141,7 +141,7 @@ impl Call {
         }
     }
 
-    /// Whether it waits to poll its task: what was sent before has arrived.
+    /// True if the call waits to poll its task: what was sent before has arrived.
     pub(crate) fn polls_next(&self) -> bool {
         matches!(self.phase, Phase::Waiting(_, Sending::GetTask))
     }
@@ -151,7 +151,7 @@ impl Call {
         open.filter_map(|key| Some((key.to_owned(), self.pending.question(key)?.clone()))).collect()
     }
 
-    /// The wait is over.
+    /// Tells the call that the wait is over.
     pub fn waited(&mut self) {
         match self.phase {
             Phase::Waiting(_, then) => self.phase = Phase::Sending(then),
@@ -163,14 +163,14 @@ impl Call {
         }
     }
 
-    /// A question was answered: see [`PendingCall::answer`].
+    /// Takes the answer to a question: see [`PendingCall::answer`].
     pub fn answered<A: Wire>(&mut self, key: &str, answer: &A) -> Result<(), AnswerError> {
         self.pending.answer(key, answer)?;
         self.proceed();
         Ok(())
     }
 
-    /// A question is of a kind that this client does not know: the others are answered without it (NS-3).
+    /// Leaves out a question of a kind that this client does not know: the others are answered without it (NS-3).
     pub fn skipped(&mut self, key: &str) -> Result<(), AnswerError> {
         self.pending.skip(key)?;
         self.proceed();
@@ -183,7 +183,7 @@ impl Call {
             return;
         }
         self.phase = if self.pending.answers.is_empty() {
-            // The client that picks the call up may know them.
+            // Another client that picks the call up may know these kinds.
             Phase::stopped(Stop::Unanswerable(std::mem::take(&mut self.pending.skipped)))
         } else if self.pending.task.is_some() {
             Phase::Sending(Sending::AnswerTask)
@@ -192,7 +192,7 @@ impl Call {
         };
     }
 
-    /// The server replied, with a result or with an error, and wants to be left alone for a while if it is busy.
+    /// Takes the server's reply: a result or an error, and how long the server wants to be left alone if it is busy.
     pub fn replied(&mut self, reply: Result<&RawValue, ErrorObject>, retry_after: Option<Duration>) {
         let Phase::Sending(sending) = self.phase else { return };
         let reply = match reply.map(Json::from_raw) {
@@ -204,7 +204,8 @@ impl Call {
             self.agreed = Some(self.pending.revision);
         }
         let next = match reply {
-            // It has not begun with the request, and says when to come again: a code alone may be an application's own.
+            // The server has not begun with the request, and says when to come again: a code alone may be an
+            // application's own.
             Err(error) if error.code == ErrorCode::BUSY && retry_after.is_some() => {
                 Ok(self.pause(sending, retry_after))
             }
@@ -215,14 +216,14 @@ impl Call {
         self.phase = next.unwrap_or_else(Phase::stopped);
     }
 
-    /// The server was too busy to take the request: it is sent again later.
+    /// Tells the call that the server was too busy to take the request: it is sent again later.
     pub fn back_off(&mut self, retry_after: Option<Duration>) {
         if let Phase::Sending(sending) = self.phase {
             self.phase = self.pause(sending, retry_after);
         }
     }
 
-    /// What came is no reply that the protocol allows, or too long for one.
+    /// Stops the call: the reply is none that the protocol allows, or is too long.
     pub fn refuse_reply(&mut self, reason: Stop) {
         if let Phase::Sending(_) = self.phase {
             self.phase = Phase::stopped(reason);
@@ -252,7 +253,7 @@ impl Call {
         }
     }
 
-    /// The state and the answers of this round are of no further use; those of the next take their place (CL-2).
+    /// Ends a round: its state and its answers are of no further use, and those of the next take their place (CL-2).
     fn end_round(&mut self, asked: Option<Questions>, state: Option<RequestState>) {
         // A retry that brought no answers belongs to the round before it.
         if self.pending.rounds == 0 || !self.pending.answers.is_empty() {
@@ -279,7 +280,7 @@ impl Call {
         }
     }
 
-    /// Has what was asked answered, if there is a round left to send the answers in: none is given for nothing.
+    /// Has the questions answered, if there is a round left to send the answers in: no answer is given for nothing.
     fn ask(&mut self) -> Phase {
         self.pending.state_only_rounds = 0;
         self.pending.same_url_rounds = 0;
@@ -289,15 +290,15 @@ impl Call {
         Phase::Gathering
     }
 
-    /// Whether a URL is asked for that was asked for in this round: it was shown, and what it is for is not done.
+    /// True if the server asks for a URL that it asked for in this round already: what the URL is for is not done.
     fn has_url_again(&self, asked: &Questions) -> bool {
         let Some(before) = &self.pending.asked else { return false };
         let shown: HashSet<_> = before.requests.iter().filter_map(|(_, request)| url(request)).collect();
         asked.requests.iter().filter_map(|(_, request)| url(request)).any(|url| shown.contains(url))
     }
 
-    /// Has what was asked answered after a pause, longer each time: a person needs time to do what a URL is for, and is
-    /// not to be shown it over and over meanwhile.
+    /// Has the questions answered after a pause, longer each time: a person needs time to do what a URL is for, and
+    /// should not see it over and over meanwhile.
     fn ask_later(&mut self) -> Phase {
         let times = self.pending.same_url_rounds;
         let phase = self.ask();

@@ -1,4 +1,4 @@
-//! A client: it drives calls over a transport, and has questions answered by its handlers.
+//! A client: it drives calls over a transport, and its handlers answer questions.
 
 mod builder;
 mod cache;
@@ -64,17 +64,18 @@ pub struct Client(Arc<Inner>);
 
 struct Inner {
     transport: Arc<dyn Transport>,
-    /// What saved calls name the server by.
+    /// The identity of the server in saved calls.
     server: Arc<str>,
-    /// What the server is called where a person is asked on its behalf.
+    /// The name of the server for a person who is asked on its behalf.
     server_name: Arc<str>,
     info: Implementation,
     mode: Mode,
-    /// Of the modern era, by its number: the one that it was built with, or that the server turned out to have.
+    /// The number of a revision of the modern era: the one that the client was built with, or that the server turned
+    /// out to have.
     revision: AtomicU8,
     /// The session that new calls belong to, if the server speaks the legacy era.
     session: Mutex<Option<Arc<Session>>>,
-    /// Held while the server's era is found out, or a session begins.
+    /// A lock that the client holds while it finds out the server's era, or begins a session.
     settling: tokio::sync::Mutex<()>,
     capabilities: ClientCapabilities,
     declared: DeclaredMeta,
@@ -82,7 +83,7 @@ struct Inner {
     limits: Limits,
     log_level: Option<mrtr_schema::LoggingLevel>,
     tracer: Option<Tracer>,
-    /// What ids of this client begin with: another process that goes on with a call has others.
+    /// The beginning of this client's request ids: another process that goes on with a call has another one.
     id_prefix: String,
     sent: AtomicU64,
     calls: AtomicU64,
@@ -91,12 +92,12 @@ struct Inner {
 }
 
 impl Client {
-    /// Begins a client over this transport.
+    /// Returns a builder of a client over this transport.
     pub fn builder(transport: impl Transport) -> Builder {
         Builder::new(Arc::new(transport))
     }
 
-    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. A reader that is too slow
+    /// Returns the events of this client's calls, from now on; [`CallEvent`] has an example. A reader that is too slow
     /// misses some: 1024 events may wait, and as much as [`Limits::event_bytes`].
     pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
         self.0.event_queues.stream()
@@ -115,7 +116,7 @@ impl Client {
         &self.0.server
     }
 
-    /// What this client declares: what it has handlers for, and that it follows tasks.
+    /// Returns the capabilities that this client declares: those that it has handlers for, and tasks.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -130,8 +131,8 @@ impl Client {
         &self.0.capabilities
     }
 
-    /// The revision that new calls are made in: the one that the client was built with, or another that the server
-    /// turned out to have, in a session of the legacy era that of the session.
+    /// The revision of new calls: the one that the client was built with, or another that the server turned out to
+    /// have. In a session of the legacy era, it is that of the session.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -150,8 +151,7 @@ impl Client {
         }
     }
 
-    /// The era that new calls are made in, once it is known: the one that the server has shown, or that the client was
-    /// built for.
+    /// The era of new calls, once it is known: the one that the server has shown, or that the client was built for.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -181,7 +181,7 @@ impl Client {
         }
     }
 
-    /// What was kept may be wrong once the server says that something has changed.
+    /// Clears the cache if the server says that something has changed: the kept results may be wrong then.
     fn invalidate_cache(&self, notification: &ServerNotification) {
         let method = notification.method.as_str();
         if method.ends_with("/list_changed") || method == "notifications/resources/updated" {

@@ -1,4 +1,4 @@
-//! The public error types: why a call did not give its result, and what is left of it.
+//! The public error types: the reason that a call gave no result, and what is left of the call.
 //!
 //! [`CallError`] carries the others. Each of those is defined where it arises, so that modules below this one need not
 //! import from it, and is exported from here.
@@ -16,9 +16,9 @@ pub use crate::transport::{TransportError, TransportFailure};
 use crate::answer::{display_key, display_server};
 use crate::pending::PendingCall;
 
-/// Why a call did not give its result.
+/// The error of a call that gave no result.
 ///
-/// The call itself is here, to be picked up again: nothing that was answered is lost.
+/// It holds the call itself, to be picked up again: no answer is lost.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -36,13 +36,13 @@ use crate::pending::PendingCall;
 /// ```
 #[non_exhaustive]
 pub struct CallError {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: CallErrorKind,
-    /// The call, with what was answered by then. Nothing if its parameters could not be written, so that there is none.
+    /// The call, with the answers so far. `None` if its parameters could not be written: then there is no call.
     pub pending: Option<Box<PendingCall>>,
 }
 
-/// What went wrong with a call, for programs that tell one failure from another.
+/// The kinds of failure of a call, for programs that tell one failure from another.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -64,61 +64,61 @@ pub enum CallErrorKind {
         /// The error, as it came: its message is the server's, and so is its data.
         error: Box<ErrorObject>,
     },
-    /// The server could not be reached, did not let this client in, did not answer in time, or answered what is no
-    /// message: [`TransportError::failure`] tells which. Where [`TransportError::may_have_run`] says so, a caller that sends
-    /// the call again may have it done twice.
+    /// The server could not be reached, did not let this client in, did not answer in time, or answered with something
+    /// that is no message: [`TransportError::failure`] tells which. If [`TransportError::may_have_run`] is true, a
+    /// caller that sends the call again may have it done twice.
     #[error("{source}")]
     Transport {
         /// Why.
         #[source]
         source: TransportError,
     },
-    /// The call stopped: at a limit, at a reply that makes no sense, or because nothing that was asked could be
-    /// answered.
+    /// The call stopped: at a limit, at a reply that makes no sense, or because this client could answer none of the
+    /// questions.
     #[error("{stop}")]
     Stopped {
         /// Why.
         stop: Stop,
     },
-    /// The server asks for something that it was not told this client does. Nothing was answered in its place.
+    /// The server asks for something that this client did not declare. The client answered nothing in its place.
     #[error("the server asks for `{}`, a `{}`, and this client has no `{handler}`", display_key(.key), display_key(.method))]
     NoHandler {
-        /// What it asks.
+        /// The key of the question.
         key: String,
-        /// Of which kind.
+        /// The method of the question, which tells its kind.
         method: String,
-        /// What gives a client a handler for it: a method of its [`Builder`](crate::Builder).
+        /// The method of [`Builder`](crate::Builder) that gives a client a handler for it.
         handler: &'static str,
     },
     /// The server asks in a way that the protocol, or the owner of the input, does not allow.
     #[error("the server asks for `{}` in a way that is not allowed", display_key(.key))]
     BadQuestion {
-        /// What it asks.
+        /// The key of the question.
         key: String,
-        /// What is wrong with it.
+        /// The reason that it is not allowed.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The handler could not or would not answer. Nothing was made up in its place.
+    /// The handler could not or would not answer. The client made up nothing in its place.
     #[error("`{}` was not answered", display_key(.key))]
     NotAnswered {
-        /// What was asked.
+        /// The key of the question.
         key: String,
-        /// Why there is no answer.
+        /// The reason that there is no answer.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The answer does not fit what was asked. It was not sent.
+    /// The answer does not fit the question. The client did not send it.
     #[error("{error}")]
     InvalidAnswer {
-        /// What does not fit.
+        /// The error that says what does not fit.
         error: AnswerError,
     },
-    /// Answers took longer than they may.
+    /// The answers of a round took longer than [`Limits::gathering`](crate::Limits::gathering) allows.
     #[error("the answers took too long")]
     GatheringTooLong,
-    /// The caller stopped the call. A request that was under way is cancelled, and may have been done in part; a task goes on
-    /// at its server.
+    /// The caller stopped the call. A request that was under way is cancelled, and the server may have done part of it;
+    /// a task goes on at its server.
     #[error("the call was interrupted")]
     Interrupted,
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
@@ -128,7 +128,7 @@ pub enum CallErrorKind {
         named(.began_at.as_deref()), display_server(.here)
     )]
     OtherServer {
-        /// The server that the call names, if it does.
+        /// The server that the call names, if it names one.
         began_at: Option<String>,
         /// The server that this client talks to.
         here: String,
@@ -136,24 +136,25 @@ pub enum CallErrorKind {
     /// The call that was to be picked up is not a tool's. Nothing was sent.
     #[error("the call is not a tool's: `resume_as` picks it up")]
     NotATool,
-    /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call while
-    /// it asks: it cannot be put down, nor answered by hand. [`Client::call_tool`](crate::Client::call_tool) and its kin
-    /// answer with the client's handlers, as it goes on. What was sent is cancelled, and may have been done in part.
+    /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call
+    /// while it asks: the caller cannot put the call down or answer by hand.
+    /// [`Client::call_tool`](crate::Client::call_tool) and its kin answer with the client's handlers while the call
+    /// goes on. The request is cancelled, and the server may have done part of it.
     #[error("{}", held_by_server("the legacy era"))]
     HeldByServer,
-    /// The call was under way in a session of the legacy era, and what became of it is not known: its response did not
-    /// come, or the server could not be given an answer. It may have had effects, so that it is not sent again, and cannot
-    /// be picked up: find out what it has done before you make it anew.
+    /// The call was under way in a session of the legacy era, and the client does not know what became of it: its
+    /// response did not come, or the server could not be given an answer. The call may have had effects, so the client
+    /// does not send it again, and the caller cannot pick it up: find out what it has done before you make it anew.
     #[error("{}", in_doubt("the legacy era", .failure))]
     InDoubt {
-        /// What went wrong: with the call itself, or with an answer to what the server asked.
+        /// The failure: of the call itself, or of an answer to one of the server's questions.
         failure: TransportError,
     },
-    /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
-    /// have it done twice.
+    /// The result is not one of this method. The server may have done what was asked: a caller that sends the call
+    /// again may have it done twice.
     #[error("the result cannot be read: {source}")]
     BadResult {
-        /// What is wrong with it.
+        /// The error from reading the result.
         source: ReadError,
     },
     /// The parameters cannot be written: there is no call that could be picked up.
@@ -162,7 +163,7 @@ pub enum CallErrorKind {
 }
 
 impl CallErrorKind {
-    /// With the call that it happened to.
+    /// Makes an error of this kind, with the call that it happened to.
     pub(crate) fn of(self, pending: Box<PendingCall>) -> CallError {
         CallError { kind: self, pending: Some(pending) }
     }
@@ -186,12 +187,12 @@ impl CallError {
         self.pending.as_deref()
     }
 
-    /// The call, to be saved or gone on with.
+    /// Returns the call, to save it or to go on with it.
     pub fn into_pending(self) -> Option<PendingCall> {
         self.pending.map(|pending| *pending)
     }
 
-    /// What the server says, whole and as it came, if it says something. Show [`Printable`] forms of it only.
+    /// Returns the server's message, whole and as it came, if there is one. Show [`Printable`] forms of it only.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -253,7 +254,7 @@ impl fmt::Debug for CallError {
     }
 }
 
-/// What is to be said before the cause: where it happened, and what it comes to.
+/// The words before the cause: where it happened, and what it comes to.
 fn failed(error: &TransportError, pending: &PendingCall) -> String {
     let server = display_server(pending.server().unwrap_or("the server"));
     match error.failure() {

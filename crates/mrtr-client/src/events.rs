@@ -1,4 +1,4 @@
-//! What happens during calls, for a user interface.
+//! The events of calls, for a user interface.
 
 use std::time::Duration;
 
@@ -26,17 +26,17 @@ use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallEvent {
-    /// Which call: a number that no other call of this client has.
+    /// The number of the call, which no other call of this client has.
     pub call: u64,
     /// Its method.
     pub method: String,
     /// The tool or prompt by name, or the resource by URI.
     pub name: Option<String>,
-    /// What happened.
+    /// The event itself.
     pub kind: EventKind,
 }
 
-/// What happened. Keys, ids, progress and logs are the server's words, as they came: show them as
+/// The kinds of event. Keys, ids, progress and logs are the server's words, as they came: show them as
 /// [`Printable`](mrtr_schema::Printable).
 ///
 /// ```
@@ -58,12 +58,12 @@ pub struct CallEvent {
 pub enum EventKind {
     /// A round begins, counted from 1. A retry that brings nothing new belongs to the round before it.
     Round(u32),
-    /// The server asks for these.
+    /// The server asks for these, by their keys.
     Asked(Vec<String>),
-    /// This was answered.
+    /// The question with this key was answered.
     Answered(String),
-    /// The server is busy, or asks for a retry and for nothing else: the call is sent again after this long. Or it asks
-    /// for a URL that was just shown: it is shown again after this long.
+    /// The client pauses for this long. If the server is busy, or asks for a retry and for nothing else, the client
+    /// sends the call again after that. If the server asks for a URL that was just shown, the client shows it again.
     BackOff(Duration),
     /// The call has become a task with this id.
     Task(String),
@@ -71,7 +71,7 @@ pub enum EventKind {
     Progress(ProgressParams),
     /// The server logged this.
     Log(LoggingMessageParams),
-    /// The server says something else.
+    /// The server sent another notification.
     Other {
         /// The method of the notification.
         method: String,

@@ -1,4 +1,4 @@
-//! Who answers: one handler for each kind of question, and the capabilities that follow from them.
+//! The handlers that answer, one for each kind of question, and the capabilities that follow from them.
 
 mod elicit;
 
@@ -17,7 +17,7 @@ use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, N
 
 pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
 
-/// Who is asking, and in the middle of what.
+/// The origin of a question: the server that asks, and the call in the middle of which it asks.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -45,7 +45,7 @@ pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
 pub struct QuestionContext {
     /// The server.
     pub server: Arc<str>,
-    /// Which call: the number that its events have.
+    /// The number of the call, as its events have it.
     pub call: u64,
     /// The method of the call.
     pub method: String,
@@ -57,7 +57,7 @@ pub struct QuestionContext {
     pub key: String,
 }
 
-/// Why there is no answer.
+/// The reason that a question has no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
     /// The client has no handler for this kind, and did not offer it either; this method of the builder sets one.
@@ -75,7 +75,7 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
     }
 }
 
-/// Has questions of one kind answered.
+/// A handler of one kind of question.
 struct Handler<Q>(Box<dyn Fn(Q, QuestionContext, Revision) -> Answering + Send + Sync>);
 
 /// An answer on its way.
@@ -167,7 +167,7 @@ impl Handlers {
         self.inputs.insert(I::METHOD.as_str().to_owned(), handler);
     }
 
-    /// What a client with these handlers offers, and nothing else but tasks.
+    /// The capabilities of a client with these handlers: what the handlers answer, and tasks.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let offered = || Some(JsonObject::default());
         let mut capabilities = ClientCapabilities::new();
@@ -185,14 +185,14 @@ impl Handlers {
         capabilities.roots = self.roots.as_ref().map(|_| RootsCapability::new());
         let mut extensions: IndexMap<_, _> =
             self.inputs.keys().map(|method| (method.clone(), JsonObject::default())).collect();
-        // Tasks are followed whatever the handlers are.
+        // The client follows tasks, whatever its handlers are.
         extensions.insert(tasks::extension::NAME.to_owned(), JsonObject::default());
         extensions.sort_keys();
         capabilities.extensions = Some(extensions);
         capabilities
     }
 
-    /// Has a question answered by the handler of its kind.
+    /// Has the handler of its kind answer a question.
     pub(crate) async fn answer(
         &self,
         request: InputRequest,

@@ -22,11 +22,12 @@ use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject, text_members};
 use saved::Saved;
 
-/// A call that was put down: what was asked for, what the server said last, and the answers so far.
+/// A call that was put down: its request, the last reply of the server, and the answers so far.
 ///
-/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as you would keep that. Pick it
-/// up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before it is
-/// sent; once the server has asked, it holds the call itself, and there is nothing to pick up. What it shows to a log has keys in it, and no values.
+/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as those answers. Pick
+/// it up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before
+/// it is sent; once the server has asked, the server holds the call, and there is nothing to pick up. The `Debug` form
+/// of a call shows keys, and no values.
 ///
 /// ```
 /// use mrtr_client::PendingCall;
@@ -60,12 +61,13 @@ pub struct PendingCall {
     pub(crate) skipped: Vec<String>,
     pub(crate) rounds: u32,
     pub(crate) state_only_rounds: u32,
-    /// How many rounds in a row have asked for a URL again.
+    /// The number of rounds in a row that have asked for a URL again.
     pub(crate) same_url_rounds: u32,
     pub(crate) task: Option<PendingTask>,
 }
 
-/// What was asked: as it came, since another process may know kinds that this one does not, and as it was read.
+/// The questions of a round: as they came, since another process may know kinds that this one does not, and as they
+/// were read.
 #[derive(Clone)]
 pub(crate) struct Questions {
     pub(crate) raw: JsonObject,
@@ -80,7 +82,7 @@ impl Questions {
 }
 
 impl PendingCall {
-    /// A call that has not been sent yet.
+    /// Creates a call that has not been sent yet.
     ///
     /// `inputResponses` and `requestState` among the parameters are sent once, and belong to no later retry (CL-4).
     pub fn new(revision: Revision, method: impl Into<String>, params: JsonObject) -> Self {
@@ -116,8 +118,8 @@ impl PendingCall {
         self.params = JsonObject::from_raw(&members.finish()).expect("an object without two members is an object");
     }
 
-    /// Asks for the call to run as a task that is kept this long, if the server likes: of the older revisions, in which
-    /// it is the client that decides. In the others it changes nothing.
+    /// Asks for the call to run as a task that the server keeps this long, if the server likes. The client decides this
+    /// in the older revisions alone; in the others, the setting changes nothing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -140,12 +142,12 @@ impl PendingCall {
         self
     }
 
-    /// The server, as its transport identifies it: where the call goes on.
+    /// The server at which the call goes on, as its transport identifies it.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// Says that the call may go on at this server, whichever it was begun at: its state and its answers go there.
+    /// Says that the call may go on at this server, wherever it began: its state and its answers go there.
     ///
     /// A client refuses a call that names another server than its own. This is for a server that has moved.
     ///
@@ -174,18 +176,18 @@ impl PendingCall {
         self
     }
 
-    /// Whether it was sent, as far as is known: then it belongs to a server.
+    /// True if the call was sent, as far as is known: then it belongs to a server.
     pub(crate) fn has_begun(&self) -> bool {
         self.rounds > 0 || self.asked.is_some() || self.task.is_some()
     }
 
-    /// Whether it belongs to the modern era, whatever the server speaks by now: a server of that era asked, or keeps a task
-    /// for it.
+    /// True if the call belongs to the modern era, whatever the server speaks by now: a server of that era asked, or
+    /// keeps a task for it.
     pub(crate) fn is_modern_for_good(&self) -> bool {
         self.revision.era() == Era::Modern && (self.has_begun() || self.state.is_some())
     }
 
-    /// Whether it was asked in a session: the server held it, and it cannot be picked up.
+    /// True if the server asked in a session: it held the call, which cannot be picked up.
     pub(crate) fn was_held(&self) -> bool {
         self.revision.era() == Era::Legacy && self.has_begun()
     }
@@ -211,27 +213,27 @@ impl PendingCall {
         subject(&self.method, &params).map(Cow::into_owned)
     }
 
-    /// How many requests were sent, those without an answer to bring aside.
+    /// The number of requests that were sent, without the retries that brought no answer.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// What the server wants to know, by key.
+    /// The questions of the server, by key.
     pub fn questions(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
         self.asked.iter().flat_map(|asked| asked.requests.iter())
     }
 
-    /// What the server wants to know under a key.
+    /// The question of the server under a key.
     pub fn question(&self, key: &str) -> Option<&InputRequest> {
         self.asked.as_ref()?.requests.get(key)
     }
 
-    /// What a person is told who is asked under a key, as it may be shown: see [`Printable::text`].
+    /// The message for the person who is asked under a key, as it may be shown: see [`Printable::text`].
     pub fn message(&self, key: &str) -> Option<Cow<'_, str>> {
         self.untrusted_message(key).map(|message| Printable::text(message).into_text())
     }
 
-    /// What a person is told who is asked under a key, whole and as it came. Do not show it as it is.
+    /// The message for the person who is asked under a key, whole and as it came. Do not show it as it is.
     pub fn untrusted_message(&self, key: &str) -> Option<&str> {
         match self.question(key)?.kind() {
             InputKind::Form(params) => Some(&params.message),
@@ -240,7 +242,8 @@ impl PendingCall {
         }
     }
 
-    /// What is asked under a key, if it is this input of an application's own: who is to decide, say, and until when.
+    /// Reads the question under a key, if it is this input of an application's own: who is to decide, say, and until
+    /// when.
     ///
     /// ```
     /// use mrtr_client::PendingCall;
@@ -265,13 +268,13 @@ impl PendingCall {
         (request.method == I::METHOD).then(|| request.params.clone().unwrap_or_default().to())
     }
 
-    /// The keys of what is not answered yet.
+    /// The keys of the questions that are not answered yet.
     pub fn unanswered(&self) -> impl Iterator<Item = &str> {
         let open = |key: &str| !self.answers.contains_key(key) && !self.skipped.iter().any(|skipped| skipped == key);
         self.questions().map(|(key, _)| key).filter(move |key| open(key))
     }
 
-    /// Answers a question now; the others may be answered later. An answer that does not fit is not taken.
+    /// Answers a question now; the others may be answered later. The call does not take an answer that does not fit.
     ///
     /// The answer is an [`ElicitResult`], a [`CreateMessageResult`](mrtr_schema::sampling::CreateMessageResult), a
     /// [`ListRootsResult`](mrtr_schema::roots::ListRootsResult), or, for an application's own input, a [`JsonObject`].
@@ -292,7 +295,7 @@ impl PendingCall {
         self.answer(key, &ElicitResult::accept(content))
     }
 
-    /// Leaves a question out that is of no kind the protocol itself defines: a client need not know it (NS-3).
+    /// Leaves out a question of a kind that the protocol itself does not define: a client need not know it (NS-3).
     pub fn skip(&mut self, key: &str) -> Result<(), AnswerError> {
         match self.question(key).map(InputRequest::kind) {
             None => Err(AnswerError::NotAsked(key.to_owned())),
@@ -313,7 +316,7 @@ impl PendingCall {
         self.task.as_ref()
     }
 
-    /// Whether every question has an answer or is left out.
+    /// True if every question has an answer or is left out.
     pub(crate) fn is_fully_answered(&self) -> bool {
         self.unanswered().next().is_none()
     }
@@ -321,7 +324,7 @@ impl PendingCall {
 
 const RETRY_MEMBERS: [&str; 2] = ["requestState", "inputResponses"];
 
-/// So many keys are shown to a log.
+/// The most keys that are shown to a log.
 const MAX_LISTED: usize = 10;
 
 /// The largest whole number that every peer can hold.

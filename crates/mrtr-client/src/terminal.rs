@@ -1,13 +1,13 @@
 //! Questions on the terminal of the process: ready handlers for forms and URLs.
 //!
-//! [`Builder::terminal`](crate::Builder::terminal) gives a client both. One question is asked at a time, whatever a round
-//! asks at once, with the asking server and its message above it. A field is entered or chosen, with its default taken by
-//! Enter and the reason shown where it does not fit; one that is optional may be left empty. Esc leaves the question,
-//! declined or cancelled. Ctrl-C ends the whole call, with an error that carries it.
+//! [`Builder::terminal`](crate::Builder::terminal) gives a client both. The terminal shows one question at a time,
+//! however many a round has, with the asking server and its message above it. The person enters or chooses each field.
+//! Enter takes the default; if an answer does not fit, the reason is shown. An optional field may be left empty. Esc
+//! leaves the question, declined or cancelled. Ctrl-C ends the whole call, with an error that carries it.
 //!
-//! Where standard input is no terminal, answers are read from it, a line a field: they may be piped in. A line that is
-//! empty takes the default or leaves the field empty, and one that holds Esc alone declines. Prompts go to standard
-//! error in both cases.
+//! If standard input is no terminal, the answers are read from it, one line for each field: they may be piped in. An
+//! empty line takes the default or leaves the field empty, and a line that holds Esc alone declines. Prompts go to
+//! standard error in both cases.
 //!
 //! ```no_run
 //! use mrtr_client::Client;
@@ -41,7 +41,7 @@ use crate::handlers::{FormRequest, QuestionContext, UnsafeUrl, UrlRequest};
 use lines::Lines;
 use screen::Screen;
 
-/// Why a question on the terminal has no answer.
+/// An error that says why a question on the terminal has no answer.
 ///
 /// ```
 /// use mrtr_client::terminal::TerminalError;
@@ -57,18 +57,18 @@ pub enum TerminalError {
     /// Standard input is no terminal, and has come to its end.
     #[error("the input ended before the question was answered")]
     EndOfInput,
-    /// The terminal does not do what it should.
+    /// The terminal does not work as it should.
     #[error("the terminal cannot be used")]
     Broken(#[source] io::Error),
-    /// The URL is none that a person is offered to open.
+    /// The URL is not one that a person is offered to open.
     #[error(transparent)]
     UnsafeUrl(#[from] UnsafeUrl),
-    /// The form cannot be filled in: it demands what it has no field for, say.
+    /// The form cannot be filled in: for example, it demands something that it has no field for.
     #[error(transparent)]
     Answer(#[from] AnswerError),
 }
 
-/// Has a form filled in on the terminal: for [`on_elicit`](crate::Builder::on_elicit).
+/// Asks a person to fill in a form on the terminal: for [`on_elicit`](crate::Builder::on_elicit).
 ///
 /// A prompt that is on the screen stays there until the person has answered it, even if the call has ended meanwhile:
 /// other questions wait for it, and so does a runtime that shuts down.
@@ -97,7 +97,7 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
                 Entered::Left(action) => return Ok(ElicitResult::new(action)),
             }
         }
-        // A form without fields asks for a yes: it is not given in the person's place.
+        // A form without fields asks for a yes, which only the person can give.
         if form.fields().next().is_none() {
             return Ok(match agree(prompter, &GO_ON)? {
                 ElicitAction::Accept => form.accept(&content)?,
@@ -110,8 +110,8 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 }
 
 /// Shows a URL on the terminal, all of it, and asks whether the person will go there: for
-/// [`on_url`](crate::Builder::on_url). Nothing opens it: that is for the person to do. One that is neither `https` nor
-/// `http` on this machine is not offered: see [`UrlRequest::check`].
+/// [`on_url`](crate::Builder::on_url). This function does not open the URL: that is for the person to do. It does not
+/// offer one that is neither `https` nor `http` on this machine: see [`UrlRequest::check`].
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -123,7 +123,7 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
     request.check()?;
     on_terminal(move |prompter| {
-        // What is agreed to is the whole of it: nothing is cut.
+        // The person agrees to the whole URL, so nothing of it is cut.
         let url = Printable::line(request.url()).up_to(usize::MAX).to_string();
         let note = if request.has_punycode_host() { PUNYCODE } else { "" };
         let host = request.host().map(|host| format!("  (the host is {}{note})\n", Printable::line(host)));
@@ -159,14 +159,14 @@ fn yes_or_no(question: &str) -> Form {
     Form::parse(&form.to_string()).expect("a field of a known kind makes a form")
 }
 
-/// Has the terminal to itself for one question: a round may ask several at once, and a process has one terminal.
+/// Runs with the terminal to itself for one question: a round may ask several at once, and a process has one terminal.
 async fn on_terminal<T: Send + 'static>(
     question: impl FnOnce(&mut dyn Prompter) -> Result<T, TerminalError> + Send + 'static,
 ) -> Result<T, TerminalError> {
     static TERMINAL: Mutex<()> = Mutex::const_new(());
     let terminal = TERMINAL.lock().await;
     let asking = tokio::task::spawn_blocking(move || {
-        // Held until the person is done, even if the call does not wait for that any more.
+        // The lock is held until the person is done, even if the call no longer waits for that.
         let _terminal = terminal;
         if io::stdin().is_terminal() {
             question(&mut Screen)
@@ -182,11 +182,11 @@ trait Prompter {
     /// Shows a text.
     fn say(&mut self, text: &str) -> Result<(), TerminalError>;
 
-    /// Has a field filled in.
+    /// Asks the person to fill in a field.
     fn ask(&mut self, form: &Form, field: Field<'_>) -> Result<Entered, TerminalError>;
 }
 
-/// What became of a field.
+/// The result of asking for a field.
 #[derive(Debug, PartialEq)]
 enum Entered {
     /// It holds this.
@@ -197,7 +197,7 @@ enum Entered {
     Left(ElicitAction),
 }
 
-/// What an entered line means, or why it is not taken. An empty one takes the default.
+/// Reads an entered line, or says why it is not taken. An empty one takes the default.
 fn entered(field: Field<'_>, line: &str) -> Result<Entered, String> {
     if !line.is_empty() {
         return field.parse(line).map(Entered::Value).map_err(|reason| reason.to_string());
@@ -213,9 +213,9 @@ fn entered(field: Field<'_>, line: &str) -> Result<Entered, String> {
     }
 }
 
-/// What the choice of some options means.
+/// Reads the choice of some options.
 fn chosen(field: Field<'_>, values: &[&str]) -> Result<Entered, String> {
-    // Without a default, no choice is none; beside one it takes an empty list to say so.
+    // Without a default, no choice leaves the field empty; with a default, an empty list says that nothing is chosen.
     if values.is_empty() && !field.is_required && field.default().is_none() {
         return Ok(Entered::Nothing);
     }
@@ -224,14 +224,14 @@ fn chosen(field: Field<'_>, values: &[&str]) -> Result<Entered, String> {
     Ok(Entered::Value(value))
 }
 
-/// What stands above a question: who asks, in the middle of what, and the server's words, set apart from ours.
+/// The text above a question: who asks, in the middle of what, and the server's words, set apart from ours.
 fn heading(context: &QuestionContext, message: &str) -> String {
     let for_what = context.name.as_deref().map(|name| format!(", for `{}`", display_key(name))).unwrap_or_default();
     let message: String = message.lines().flat_map(|line| ["  ", line, "\n"]).collect();
     format!("\n{} asks{for_what}:\n{message}", display_server(&context.server))
 }
 
-/// What a field is called on the screen: its title, and what an empty line means.
+/// The name of a field on the screen: its title, and what an empty line means.
 fn label(field: Field<'_>) -> String {
     let title = field.title();
     let kind = if field.kind() == FieldKind::Boolean { " (y/n)" } else { "" };
@@ -242,7 +242,7 @@ fn label(field: Field<'_>) -> String {
     }
 }
 
-/// What helps to fill a field in: what it is about, and what it takes.
+/// The text that helps to fill in a field: what it is about, and what it takes.
 fn help(field: Field<'_>) -> String {
     let description = field.schema.description().map(|text| Printable::line(text).to_string());
     let takes = match (field.kind(), field.constraints()) {
@@ -256,5 +256,5 @@ fn help(field: Field<'_>) -> String {
     description.into_iter().chain(takes).collect::<Vec<_>>().join(" · ")
 }
 
-/// A default is shown to be recognised, not to be read.
+/// The longest default that is shown: people need to recognise it, not to read it.
 const MAX_DEFAULT: usize = 60;

@@ -30,9 +30,9 @@ use serde_json::json;
 
 use crate::transport::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
 
-/// A server that answers one request after the other with what its script says, and remembers what was sent.
+/// A server that answers one request after the other as its script says, and remembers what was sent.
 ///
-/// Clones are the same server. A request beyond the end of the script fails in transport.
+/// Clones are the same server. A request beyond the end of the script fails with a transport error.
 #[derive(Debug, Clone, Default)]
 pub struct Script(Arc<Mutex<Played>>);
 
@@ -53,12 +53,12 @@ enum Line {
 }
 
 impl Script {
-    /// A server that answers nothing.
+    /// Creates a server with an empty script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Then it answers with a result.
+    /// Adds to the script that the server answers with a result.
     ///
     /// # Panics
     ///
@@ -68,31 +68,31 @@ impl Script {
         self.then(Line::Result(Json::of(&result).expect("a result is JSON")))
     }
 
-    /// Then it answers with an error.
+    /// Adds to the script that the server answers with an error.
     #[must_use]
     pub fn error(self, error: ErrorObject) -> Self {
         self.then(Line::Error(error))
     }
 
-    /// Then it answers with this text, whatever that is.
+    /// Adds to the script that the server answers with this text, whatever it is.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.then(Line::Text(text.into()))
     }
 
-    /// Then it is too busy to look at the request.
+    /// Adds to the script that the server is too busy to look at the request.
     #[must_use]
     pub fn busy(self, retry_after: Option<Duration>) -> Self {
         self.then(Line::Unreachable(TransportError::busy(retry_after)))
     }
 
-    /// Then it cannot be reached.
+    /// Adds to the script that the server cannot be reached.
     #[must_use]
     pub fn unreachable(self) -> Self {
         self.then(Line::Unreachable(TransportError::new("it cannot be reached")))
     }
 
-    /// Then it never answers.
+    /// Adds to the script that the server never answers.
     #[must_use]
     pub fn silence(self) -> Self {
         self.then(Line::Silence)

@@ -1,4 +1,4 @@
-//! How a client reaches a server: one request out, notifications, in a session also questions, and one reply back.
+//! The way from a client to a server: one request out, notifications, in a session also questions, and one reply back.
 
 mod era;
 mod error;
@@ -42,51 +42,52 @@ pub use observed::{ObservedTransport, WireMessage};
 /// ```
 #[async_trait]
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// What to call the server where a person is asked on its behalf.
+    /// The name of the server for a person who is asked on its behalf.
     fn server(&self) -> &str;
 
-    /// What saved calls and tasks name the server by: they go on at a server of this identity alone. It is what the server
-    /// is called, unless that leaves servers the same which are not. It is saved, so it must hold no secret, and be the
-    /// same in every process.
+    /// The identity of the server in saved calls and tasks, which go on at a server of this identity alone. By default
+    /// it is the [name](Self::server); a transport gives another if different servers may have one name. It is saved,
+    /// so it must hold no secret, and be the same in every process.
     fn identity(&self) -> &str {
         self.server()
     }
 
-    /// Whose credentials the next request would show, if there are any. A private result that was kept is shown again
-    /// only while they are those that it came for.
+    /// The fingerprint of the credentials that the next request would show, if it shows any. A client shows a kept
+    /// private result again only while they are the ones that it came for.
     async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
         Ok(None)
     }
 
-    /// Sends a request, tells of what the server sends before its response as it comes, and gives the response.
+    /// Sends a request, reports what the server sends before its response as it comes, and gives the response.
     ///
-    /// A request of a legacy revision belongs to a session. What the server asks in it is told like the rest; the client
-    /// answers with [`send`](Self::send) while the exchange goes on.
+    /// A request of a legacy revision belongs to a session. The server's questions in it are reported like the rest;
+    /// the client answers with [`send`](Self::send) while the exchange goes on.
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
         on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError>;
 
-    /// What is known of the server's era, if this transport can carry sessions of the legacy era. Without it, a client
+    /// The memory of the server's era, if this transport can carry sessions of the legacy era. Without it, a client
     /// speaks the modern era alone.
     fn era(&self) -> Option<&EraMemory> {
         None
     }
 
-    /// Sends a message of a session that has no response. It is there once this is done, as far as the transport knows.
+    /// Sends a message of a session that has no response. Once this is done, the server has it, as far as the transport
+    /// knows.
     async fn send(&self, _message: OneWayMessage<'_>) -> Result<(), TransportError> {
         Err(TransportError::new("this transport carries no sessions"))
     }
 
-    /// What tells the server that a session is over, if it is to be told. It is done as well as can be, without the
-    /// transport.
+    /// Returns a future that tells the server that a session is over, if the server is to be told. The future does so
+    /// as well as it can, without the transport.
     fn end_session(&self, _session: &SessionId, _revision: Revision) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }
 
-/// A request as a transport sends it. What it shows to a log has no parameters in it.
+/// A request as a transport sends it. Its `Debug` form shows no parameters.
 ///
 /// ```
 /// use mrtr_client::TransportRequest;
@@ -109,13 +110,13 @@ pub struct TransportRequest<'a> {
     pub method: &'a str,
     /// The tool or prompt by name, the resource by URI, or the task by id.
     pub name: Option<&'a str>,
-    /// The tool's arguments, parts of which may be wanted in headers.
+    /// The tool's arguments: the transport may need parts of them for headers.
     pub arguments: Option<&'a RawValue>,
     /// The revision.
     pub revision: Revision,
     /// The session that it belongs to, if the server gave that an id.
     pub session: Option<&'a SessionId>,
-    /// The longest reply that is taken, in bytes: there is no need to read on.
+    /// The longest reply that the client takes, in bytes: the transport need not read on.
     pub reply_bytes: usize,
 }
 
@@ -149,33 +150,33 @@ pub struct TransportResponse {
 }
 
 impl TransportResponse {
-    /// A response with this text.
+    /// Creates a response with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), retry_after: None, status: None, credentials: None, session: None }
     }
 
-    /// It came with this HTTP status, which is shown if the text turns out to be no message.
+    /// Adds the HTTP status that it came with, which is shown if the text turns out to be no message.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// It is the response to `initialize`, and the session that it begins has this id.
+    /// Adds the id of the session that it begins, as the response to `initialize`.
     #[must_use]
     pub fn session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// It came for these credentials.
+    /// Adds the credentials that it came for.
     #[must_use]
     pub fn credentials(mut self, credentials: CredentialsFingerprint) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
-    /// The server wants to be left alone for this long, if it asks for a retry and for nothing else.
+    /// Adds how long the server wants to be left alone, if it asks for a retry and for nothing else.
     #[must_use]
     pub fn retry_after(mut self, pause: Duration) -> Self {
         self.retry_after = Some(pause);
@@ -204,7 +205,7 @@ impl fmt::Debug for TransportResponse {
 pub struct CredentialsFingerprint(u64);
 
 impl CredentialsFingerprint {
-    /// The fingerprint of credentials, made in the same way for each request of a transport.
+    /// Creates the fingerprint of credentials. Make it in the same way for each request of a transport.
     pub fn new(fingerprint: u64) -> Self {
         Self(fingerprint)
     }

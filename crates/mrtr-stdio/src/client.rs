@@ -22,7 +22,7 @@ use connection::Connection;
 
 /// A way to a server that is a child process, or at the other end of any pair of streams.
 ///
-/// Many calls may go over it at once. A call that is dropped is cancelled at the server.
+/// Many calls may go over it at once. Dropping a call cancels it at the server.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -38,9 +38,9 @@ use connection::Connection;
 /// # Ok(()) }
 /// ```
 pub struct StdioTransport {
-    /// What people may see of it.
+    /// The name of the server that people see.
     server: String,
-    /// What saved calls name it by, where that says more.
+    /// The identity of the server in saved calls, if it says more than the name.
     identity: Option<String>,
     way: Way,
     era: EraMemory,
@@ -59,27 +59,27 @@ struct ChildWay {
 }
 
 impl StdioTransport {
-    /// The longest message of a server that is taken, in bytes, unless [`ChildServer::line_limit`] says otherwise.
+    /// The longest message that the client takes from a server, in bytes, unless [`ChildServer::line_limit`] says
+    /// otherwise.
     pub const DEFAULT_LINE_LIMIT: usize = 16 * 1024 * 1024;
 
-    /// How long a child process may take to end, once its stdin is closed and once more after SIGTERM, unless
-    /// [`ChildServer::exit_timeout`] says otherwise.
+    /// The longest time that a child process may take to end, once its stdin is closed and once more after SIGTERM,
+    /// unless [`ChildServer::exit_timeout`] says otherwise.
     pub const DEFAULT_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-    /// How many questions of a server wait for a call, in a session of the legacy era: later ones are dropped.
+    /// The most questions of a server that wait for a call, in a session of the legacy era: later ones are dropped.
     pub const WAITING_QUESTIONS: usize = calls::MAX_ASKED;
 
-    /// The most notifications that wait for a call whose caller does not take them, in bytes: later ones are dropped.
+    /// The most bytes of notifications that wait for a call whose caller does not take them: later ones are dropped.
     pub const NOTIFICATION_BYTES: usize = calls::NOTIFICATION_BYTES;
 
-    /// Starts a server as a child process, which may be tokio's command or the standard library's. What it says on stderr
-    /// goes to this process's stderr.
+    /// Starts a server as a child process. The command may be tokio's or the standard library's. What the server says
+    /// on stderr goes to this process's stderr.
     pub fn spawn(command: impl Into<Command>) -> Result<Self, StdioTransportError> {
         ChildServer::new(command).spawn()
     }
 
-    /// Talks to a server over a pair of streams, such as the halves of a socket. When the transport is dropped, so are
-    /// they.
+    /// Talks to a server over a pair of streams, such as the halves of a socket. They are dropped with the transport.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -114,8 +114,8 @@ impl StdioTransport {
         Self { server, identity: None, way, era: EraMemory::of_process() }
     }
 
-    /// Ends the server and waits for that: its stdin is closed; if that does not end it in time, it gets SIGTERM, and at
-    /// last SIGKILL. Dropping the transport does the same without waiting.
+    /// Ends the server and waits for that. The transport closes the server's stdin; if that does not end it in time,
+    /// the server gets SIGTERM, and at last SIGKILL. Dropping the transport does the same without waiting.
     ///
     /// Calls that are under way fail.
     pub async fn close(self) {
@@ -136,7 +136,7 @@ impl StdioTransport {
         }
     }
 
-    /// The connection to use; if the child process has ended, to a new one.
+    /// The connection to use: if the child process has ended, one to a new process.
     fn connection(&self) -> Result<Arc<Connection>, TransportError> {
         match &self.way {
             Way::Streams(connection) => Ok(Arc::clone(connection)),
@@ -185,7 +185,7 @@ impl fmt::Debug for StdioTransport {
     }
 }
 
-/// A server that is to be started as a child process, with settings.
+/// A server to be started as a child process, with its settings.
 ///
 /// ```
 /// use std::time::Duration;
@@ -207,17 +207,18 @@ impl fmt::Debug for StdioTransport {
 pub struct ChildServer(Launch);
 
 impl ChildServer {
-    /// A server that is started by this command, which may be tokio's or the standard library's.
+    /// Creates the settings of a server that this command starts. The command may be tokio's or the standard library's.
     pub fn new(command: impl Into<Command>) -> Self {
         Self(Launch::new(command.into()))
     }
 
-    /// Names the server: for the person who is asked on its behalf, and for saved calls, which go on at a server of this
-    /// name whatever its command line. Give it where the command line changes between processes, as with a token in it.
+    /// Names the server, for the person who is asked on its behalf and for saved calls: these go on at a server of this
+    /// name, whatever its command line. Give a name if the command line changes between processes, as with a token in
+    /// it.
     ///
-    /// Without a name, a person is told the program, and a saved call goes on at its own command line alone. What counts
-    /// is the program and its arguments, the working directory if the command sets one, and the environment variables
-    /// that the command sets or removes, with their values; what it inherits from this process does not count. A saved
+    /// Without a name, a person sees the program, and a saved call goes on at its own command line alone. The program
+    /// and its arguments count, the working directory if the command sets one, and the environment variables that the
+    /// command sets or removes, with their values. What the command inherits from this process does not count. A saved
     /// call holds a digest of these, never the text, since there may be secrets in it.
     ///
     /// ```
@@ -245,7 +246,8 @@ impl ChildServer {
         self
     }
 
-    /// Hands each line that the server says on stderr to a function. Without it, they go to this process's stderr.
+    /// Hands each line that the server says on stderr to a function. Without this setting, the lines go to this
+    /// process's stderr.
     #[must_use]
     pub fn on_stderr(mut self, hear: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.0.hear_stderr(hear);
@@ -253,7 +255,7 @@ impl ChildServer {
     }
 
     /// Takes messages of at most this many bytes. 16 MiB by default. After a longer one the calls that are under way
-    /// fail, since it cannot be told whose it was.
+    /// fail, since the client cannot tell whose it was.
     #[must_use]
     pub fn line_limit(mut self, bytes: usize) -> Self {
         self.0.line_limit = bytes;
@@ -268,7 +270,7 @@ impl ChildServer {
         self
     }
 
-    /// Starts it.
+    /// Starts the server.
     pub fn spawn(self) -> Result<StdioTransport, StdioTransportError> {
         let running = self.0.start()?;
         let (server, identity) = match &self.0.name {

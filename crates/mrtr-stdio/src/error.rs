@@ -1,8 +1,8 @@
-//! The public error type of this crate. What goes wrong later is mrtr-client's `TransportError`.
+//! The public error type of this crate. Later failures are mrtr-client's `TransportError`.
 
 use std::io;
 
-/// Why a [`StdioTransport`](crate::StdioTransport) cannot be made.
+/// An error that says why a [`StdioTransport`](crate::StdioTransport) cannot be made.
 ///
 /// ```
 /// use mrtr_stdio::{StdioTransport, StdioTransportError};

@@ -6,12 +6,12 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// What a line turned out to be.
+/// A line that was read, or that is too long to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Some bytes, without their line break; never none.
+    /// At least one byte, without the line break.
     Message(Bytes),
-    /// More bytes than are taken. They were dropped as they came, up to the line break.
+    /// More bytes than the limit. The reader dropped them as they came, up to the line break.
     TooLong,
 }
 
@@ -19,9 +19,9 @@ pub(crate) enum Line {
 #[derive(Debug)]
 pub(crate) struct LineSplitter {
     buffer: BytesMut,
-    /// How much of the buffer is known to have no line break.
+    /// The length of the part of the buffer that is known to have no line break.
     searched: usize,
-    /// Whether the line that is under way is too long, and is dropped up to its end.
+    /// True if the line that is under way is too long, and is dropped up to its end.
     skipping: bool,
     limit: usize,
 }
@@ -31,7 +31,7 @@ impl LineSplitter {
         Self { buffer: BytesMut::new(), searched: 0, skipping: false, limit }
     }
 
-    /// Where the next bytes go: at the end of what is there.
+    /// The buffer for the next bytes: they go at the end of what is there.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
@@ -64,7 +64,7 @@ impl LineSplitter {
         self.end_line(rest)
     }
 
-    /// What a line is, now that all of it is there.
+    /// Makes a line of bytes, now that all of them are there.
     fn end_line(&mut self, line: BytesMut) -> Option<Line> {
         let is_rest = std::mem::take(&mut self.skipping);
         if is_rest || line.len() > self.limit {
@@ -113,7 +113,7 @@ pub(crate) fn line(message: String) -> String {
     line
 }
 
-/// How much room there is for each read, at least.
+/// The least room that there is for each read.
 const CHUNK: usize = 16 * 1024;
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
         (lines, held)
     }
 
-    /// What the lines of a text are, found out the plain way.
+    /// The lines of a text, found in the plain way.
     fn expected(text: &[u8], limit: usize) -> Vec<Line> {
         let line = |line: &[u8]| match line.trim_ascii_end() {
             _ if line.len() > limit => Some(Line::TooLong),

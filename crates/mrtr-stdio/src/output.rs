@@ -1,4 +1,5 @@
-//! The one output that all messages share: in the order in which they are handed over, with a bounded queue before it.
+//! The one output that all messages share: it writes them in the order in which it gets them, with a bounded queue
+//! before it.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::lines::line;
 
-/// Where messages are handed over. While the queue is full, senders wait, and go on in turn.
+/// The place where messages are handed over. While the queue is full, senders wait, and go on in turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Output(mpsc::Sender<Queued>);
 
@@ -37,7 +38,7 @@ impl Withdrawn {
         let _ = self.0.subscribe().wait_for(|withdrawn| *withdrawn).await;
     }
 
-    /// Whether it was withdrawn.
+    /// True if it was withdrawn.
     pub(crate) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
@@ -48,7 +49,8 @@ impl Withdrawn {
 pub(crate) struct Closed;
 
 impl Output {
-    /// An output, and what writes it until every sender is gone, or the peer reads none of it within the limit.
+    /// Returns an output, and the future that writes it until every sender is gone, or the peer reads none of it within
+    /// the limit.
     pub(crate) fn new<W: AsyncWrite + Unpin>(
         bytes: W,
         limit: Option<Duration>,
@@ -110,5 +112,5 @@ async fn within<T>(limit: Option<Duration>, write: impl Future<Output = io::Resu
     tokio::time::timeout(limit, write).await.map_err(unread)?
 }
 
-/// How many messages wait at most. One that has to wait longer waits where it comes from.
+/// The most messages that wait here. Others wait where they come from.
 const QUEUE: usize = 16;

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Serves on stdin and stdout, until stdin ends or the process is told to end.
 ///
-/// The process gives both away: see [`Stdio::run`].
+/// The process gives up both streams for this: see [`Stdio::run`].
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Server, Tool};
@@ -61,7 +61,7 @@ pub struct Stdio {
     options: Options,
 }
 
-/// What bounds a connection.
+/// The limits of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Options {
     line_limit: usize,
@@ -73,28 +73,30 @@ struct Options {
 }
 
 impl Stdio {
-    /// The longest line that is taken, in bytes, unless [`line_limit`](Self::line_limit) says otherwise.
+    /// The longest line that the server takes, in bytes, unless [`line_limit`](Self::line_limit) says otherwise.
     pub const DEFAULT_LINE_LIMIT: usize = 4 * 1024 * 1024;
 
-    /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise.
+    /// The most requests that run at a time, unless [`concurrency`](Self::concurrency) says otherwise.
     pub const DEFAULT_CONCURRENCY: usize = 256;
 
-    /// How many requests wait until others have ended, unless [`waiting`](Self::waiting) says otherwise.
+    /// The most requests that wait until others have ended, unless [`waiting`](Self::waiting) says otherwise.
     pub const DEFAULT_WAITING: usize = 4096;
 
-    /// How many bytes the requests that wait may have together. One alone may have more.
+    /// The most bytes that waiting requests may have together. One alone may have more.
     pub const WAITING_BYTES: usize = calls::MOST_BYTES;
 
-    /// How many subscriptions there may be at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
+    /// The most subscriptions at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
     pub const DEFAULT_SUBSCRIPTIONS: usize = 64;
 
-    /// How long a client may read nothing of what it is sent, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    /// The longest time that a client may read nothing of what it is sent, unless
+    /// [`write_timeout`](Self::write_timeout) says otherwise.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// How long the end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    /// The longest time that the end of a connection may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says
+    /// otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-    /// A server, with the defaults.
+    /// Creates a server with the default limits.
     pub fn new(server: Server) -> Self {
         let options = Options {
             line_limit: Self::DEFAULT_LINE_LIMIT,
@@ -107,8 +109,8 @@ impl Stdio {
         Self { server, options }
     }
 
-    /// Takes lines of at most this many bytes. 4 MiB by default. A longer one is answered with an error, and dropped as it
-    /// comes.
+    /// Takes lines of at most this many bytes. 4 MiB by default. The server answers a longer one with an error, and
+    /// drops it as it comes.
     #[must_use]
     pub fn line_limit(mut self, bytes: usize) -> Self {
         self.options.line_limit = bytes;
@@ -125,7 +127,7 @@ impl Stdio {
     /// Has this many requests wait until others have ended, in the order in which they came; others are refused. 4096 by
     /// default, and 16 MiB of them together.
     ///
-    /// While they wait, the client is read on: what it cancels or answers may be what the requests that run wait for.
+    /// While they wait, the server reads on: the requests that run may wait for what the client cancels or answers.
     #[must_use]
     pub fn waiting(mut self, most: usize) -> Self {
         self.options.waiting = most;
@@ -156,17 +158,17 @@ impl Stdio {
     /// Serves on stdin and stdout, until stdin ends or the process gets SIGTERM or SIGINT. Then requests that run have
     /// [a moment](Self::shutdown_timeout) to end.
     ///
-    /// The process gives both streams away. On Unix, what handlers print to stdout goes to stderr from now on, since
-    /// the client would take it for messages; and stdin is empty for them and for the processes that they start.
-    /// Elsewhere, a handler must not print: log to stderr.
+    /// The process gives up both streams for this. On Unix, what handlers print to stdout goes to stderr from now on,
+    /// since the client would take it for messages; and stdin is empty for handlers and for the processes that they
+    /// start. On other systems, a handler must not print to stdout: log to stderr.
     pub async fn run(self) -> io::Result<()> {
         process::serve(self.server, self.options).await
     }
 
-    /// Serves on a pair of streams, such as the halves of a socket, until the one that is read ends. Then requests that
-    /// run have [a moment](Self::shutdown_timeout) to end.
+    /// Serves on a pair of streams, such as the halves of a socket, until the stream that it reads ends. Then requests
+    /// that run have [a moment](Self::shutdown_timeout) to end.
     ///
-    /// If this future is dropped, what runs is cancelled.
+    /// Dropping this future cancels everything that runs.
     pub async fn over<R, W>(self, read: R, write: W) -> io::Result<()>
     where
         R: AsyncRead + Send + Unpin,

@@ -1,4 +1,4 @@
-//! What a call wants done next, and how it ends or why it stopped.
+//! The actions that a call wants done, its outcomes, and the reasons that it stops.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::answer::display_key;
 
-/// What is to be done next, of which [`Call`](crate::Call) has an example.
+/// The next thing to do for a call; [`Call`](crate::Call) has an example.
 ///
-/// A task is followed like anything else: what is sent is then a poll of it, or answers for it.
+/// A task is followed in the same way: the request is then a poll of it, or answers for it.
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits};
@@ -22,7 +22,7 @@ use crate::answer::display_key;
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "the driver of a call must do each of them")]
 pub enum Action {
-    /// Send this, and tell what was replied.
+    /// Send this, and tell the call what the server replied.
     Send(Outgoing),
     /// Answer these, each by its key, in any order.
     Gather(Vec<(String, InputRequest)>),
@@ -52,7 +52,7 @@ pub struct Outgoing {
     pub method: String,
     /// The parameters: an object.
     pub params: Box<RawValue>,
-    /// Whether it carries answers or a state, or is about a task: then its result is never kept (CL-6).
+    /// True if the request carries answers or a state, or is about a task: then its result is never kept (CL-6).
     pub is_retry: bool,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-/// How a call ended.
+/// The outcome of a call.
 ///
 /// ```
 /// use mrtr_client::{Call, Limits, CallOutcome, Stop};
@@ -77,15 +77,15 @@ impl fmt::Debug for Outgoing {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CallOutcome {
-    /// With this result.
+    /// The call has this result.
     Complete(Json),
-    /// With this error of the server's.
+    /// The call failed with this error of the server's.
     Failed(ErrorObject),
-    /// It may be picked up again.
+    /// The call stopped before its end, and may be picked up again.
     Stopped(Stop),
 }
 
-/// Why a call stopped before its end.
+/// The reason that a call stopped before its end.
 ///
 /// ```
 /// use mrtr_client::Stop;
@@ -95,25 +95,25 @@ pub enum CallOutcome {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The server asks again, and all rounds are used.
+    /// The server asks again, and the call has used all its rounds.
     #[error("the server still asks after {0} rounds")]
     TooManyRounds(u32),
-    /// The server keeps asking nothing, or is too busy to.
+    /// The server put the call off too often: it asked nothing, or was too busy.
     #[error("the server put the call off {0} times in a row, and then again")]
     TooManyStateOnlyRounds(u32),
-    /// The server asks only for what this client does not know.
+    /// The server asks only for kinds of input that this client does not know.
     #[error("the server asks for what this client does not know: {}", listed(.0))]
     Unanswerable(Vec<String>),
-    /// The server asks for more at once than is taken.
+    /// The server asks for more at once than this client takes.
     #[error("the server asks for {0} things at once")]
     TooManyQuestions(usize),
-    /// The state is longer than is taken.
+    /// The state is longer than this client takes.
     #[error("the state has {0} bytes")]
     StateTooLong(usize),
-    /// The reply is longer than is taken.
+    /// The reply is longer than this client takes.
     #[error("the reply has {0} bytes")]
     ReplyTooLong(usize),
-    /// The reply is none that the protocol allows.
+    /// The reply is not one that the protocol allows.
     #[error("the reply cannot be read: {0}")]
     BadReply(ReadError),
     /// The reply answers another request than the one that was sent.
@@ -121,10 +121,10 @@ pub enum Stop {
     ForeignReply {
         /// The id that it carries.
         id: String,
-        /// What the server says with it, if it is an error: as it came.
+        /// The server's message in it, as it came, if it is an error.
         untrusted_message: Option<String>,
     },
-    /// The list is longer than is taken.
+    /// The list is longer than this client takes.
     #[error("the list has more than {0} bytes")]
     ListTooLong(usize),
     /// The server begins a session in a version that this client does not have.
@@ -133,7 +133,7 @@ pub enum Stop {
         legacy_versions(), Revision::default()
     )]
     OtherVersion(String),
-    /// The task goes on and on.
+    /// The client has polled the task as often as it may, and the task is not done.
     #[error("the task was not done after {0} looks")]
     TooManyPolls(u32),
     /// The task was cancelled.

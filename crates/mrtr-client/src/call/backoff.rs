@@ -1,4 +1,4 @@
-//! How long to wait before a retry: longer each time, and not the same for all clients.
+//! The pauses before retries: longer each time, and not the same for all clients.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ impl Pauses {
         Self { random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// The pause after a call had to back off so many times before: doubled each time, and no less than the server wants.
+    /// The pause of a call that has backed off so many times before: doubled each time, and no less than the server
+    /// wants.
     ///
-    /// What the server wants is not varied: a client that came sooner would be sent away again.
+    /// The pause that the server wants is not varied: a client that came sooner would be sent away again.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
         let doubled = Backoff::new(first, MAX_PAUSE).pause(times);
         Backoff::varied(doubled, self.random.u32(..)).max(wanted.unwrap_or_default().min(MAX_WANTED))
     }
 }
 
-/// How long to wait between two polls of a task: what its server wants, within reason, and never less than the caller
-/// allows.
+/// The pause between two polls of a task: what its server wants, within reason, and never less than the caller allows.
 pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration, least: Duration) -> Duration {
     wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).min(MAX_WANTED)).max(least)
 }

@@ -1,4 +1,4 @@
-//! What a reply is: complete, interim, or a task; and after an error for its version, which other one is tried.
+//! The kinds of reply, complete, interim or a task; and the version to try after an error about the version.
 
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::result::ResultType;
@@ -22,7 +22,7 @@ pub(super) enum ReplyKind {
 impl ReplyKind {
     pub(super) fn of(result: Json, call: &PendingCall) -> Result<Self, ReadError> {
         let kind = Self::read(result, call)?;
-        // The draft has servers ask on any request; the others say on which (SV-1).
+        // In the draft, servers may ask on any request; the other revisions say on which (SV-1).
         let may_ask = call.revision.may_ask_on(&call.method) || call.revision.has(Feature::RetryOnAnyRequest);
         if may_ask || matches!(kind, Self::Complete(_)) {
             return Ok(kind);
@@ -35,7 +35,7 @@ impl ReplyKind {
         let (revision, dialect) = (call.revision, call.revision.lenient());
         let members = RawMembers::of(raw)?;
         match ResultType::of(&members, dialect)? {
-            // The older revisions tell a task by its member (TK-1).
+            // In the older revisions, a member of the result tells a task (TK-1).
             ResultType::Complete if revision.has(Feature::CoreTasks) && members.get("task").is_some() => {
                 let state = tasks::CreateTaskResult::read(raw, dialect)?.task.state;
                 let mut task = PendingTask::new(revision, state.task_id);
@@ -67,24 +67,25 @@ impl ReplyKind {
     }
 }
 
-/// What a result asks, kept as it came.
+/// The questions of a result, kept as they came.
 pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Questions>, ReadError> {
     let raw = RawMembers::of(result)?.get(REQUESTS).map(JsonObject::from_raw).transpose()?;
     raw.map(|raw| Questions::read(raw, call.revision)).transpose()
 }
 
 impl Call {
-    /// The call goes on in another revision, of another era perhaps. It has not begun, or begins anew.
+    /// Moves the call to another revision, perhaps of another era. The call has not begun, or begins anew.
     pub(crate) fn move_to(&mut self, revision: Revision) {
         self.pending.revision = revision;
     }
 
-    /// The server has asked in so many rounds of a session. It holds the call, so that this is all there is to keep.
+    /// Notes that the server has asked in so many rounds of a session. The server holds the call, so there is no more
+    /// to keep.
     pub(crate) fn hold(&mut self, rounds: u32) {
         self.pending.rounds = self.pending.rounds.max(rounds);
     }
 
-    /// The call has failed with this error of the server's, and is not sent again for any reason that it may give.
+    /// Ends the call with this error of the server's: it is not sent again, whatever reason the error may give.
     pub(crate) fn fail(&mut self, error: ErrorObject) {
         if let Phase::Sending(_) = self.phase {
             self.phase = Phase::Over(CallOutcome::Failed(error));
@@ -102,7 +103,8 @@ impl Call {
         }
     }
 
-    /// The revision that the server turned out to have, once it has replied in it, if it did not have the first one.
+    /// Returns the revision that the server turned out to have, if it did not have the first one, once it has replied
+    /// in it.
     ///
     /// ```
     /// use mrtr_client::{Action, Call, Limits};
@@ -121,7 +123,7 @@ impl Call {
         self.agreed
     }
 
-    /// The latest version that both know and that was not refused before, if that is what the error is about.
+    /// The latest version that both know and that was not refused before, if the error is about the version.
     ///
     /// Only a call that has begun can have a state or a task, which belong to the revision they were made in.
     fn other_version(&self, sending: Sending, error: &ErrorObject) -> Option<Revision> {
@@ -133,11 +135,11 @@ impl Call {
             return None;
         }
         let data: UnsupportedVersionData = error.data_as()?.ok()?;
-        // A version of the legacy era needs a session, which is not for a call to begin.
+        // A version of the legacy era needs a session, which a call by itself does not begin.
         let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
         let theirs = theirs.filter(|version: &Revision| version.era() == Era::Modern);
         let untried = theirs.filter(|version| !self.refused.contains(version));
-        // A server that names the very version it refused is tried with it once more, after all others.
+        // If the server names the very version that it refused, the client tries that once more, after all others.
         untried.max_by_key(|version| (*version != self.pending.revision, *version))
     }
 }

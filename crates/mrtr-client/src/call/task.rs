@@ -37,7 +37,7 @@ impl Call {
         self.pending.task.as_ref().map(|task| &*task.id).unwrap_or_default()
     }
 
-    /// Whether it is one of the core protocol, as the older revisions have them.
+    /// True if the task is one of the core protocol, as the older revisions have them.
     fn is_core_task(&self) -> bool {
         self.pending.revision.has(Feature::CoreTasks)
     }
@@ -111,7 +111,7 @@ impl Call {
         match state.status {
             TaskStatus::Working => Ok(self.poll_later()),
             TaskStatus::Cancelled => Err(Stop::TaskCancelled),
-            // What it asks, and what came of it, is the result's to say (TK-2).
+            // The result says what the task asks, and what came of it (TK-2).
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
                 Ok(Phase::Sending(Sending::TaskResult))
             }
@@ -134,7 +134,7 @@ impl Call {
         }
     }
 
-    /// Asks for what was not answered before; if there is nothing new, the task is polled again later.
+    /// Asks the questions that were not answered before. If there are no new ones, the call polls the task again later.
     fn ask_for_task(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         let Some(asked) = self.unanswered_questions(result)? else { return Ok(self.poll_later()) };
         self.check_size(Some(&asked), None)?;

@@ -1,4 +1,4 @@
-//! A client being put together.
+//! The builder of a client: its settings before it begins.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64};
@@ -16,7 +16,7 @@ use super::{Client, Inner};
 use crate::handlers::{FormRequest, Handlers, IntoElicitResult, QuestionContext, UrlRequest};
 use crate::{Limits, Transport};
 
-/// A client being put together.
+/// The builder of a client: its settings before it begins.
 ///
 /// ```
 /// use std::io;
@@ -52,7 +52,7 @@ pub struct Builder {
     tracer: Option<Tracer>,
 }
 
-/// Where a call stands in a trace, as W3C writes it.
+/// The place of a call in a trace, as W3C writes it.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -90,16 +90,16 @@ impl Builder {
         }
     }
 
-    /// Says what this client is.
+    /// Sets the name and the version that this client tells servers.
     pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.info = Implementation::new(name, version);
         self
     }
 
-    /// Speaks this revision, and its era alone. Without it, the client finds out which era the server speaks: it begins
-    /// with the newest revision, and falls back to a session if the server is of the legacy era.
+    /// Makes the client speak this revision, and its era alone. Without it, the client finds out which era the server
+    /// speaks: it begins with the newest revision, and falls back to a session if the server is of the legacy era.
     ///
-    /// Within the era, another revision may be agreed on with the server.
+    /// Within the era, the client may agree with the server on another revision.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -114,13 +114,13 @@ impl Builder {
         self
     }
 
-    /// Goes further, or less far, before it gives a call back.
+    /// Sets the limits: how far a call may go before the client gives it back.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Wants log messages of this level and above.
+    /// Asks servers for log messages of this level and above.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
         self
@@ -132,7 +132,7 @@ impl Builder {
         self
     }
 
-    /// Has forms filled in by this.
+    /// Sets the handler that fills in forms.
     ///
     /// An error means that no person was asked; a person who said no is a decline.
     pub fn on_elicit<F, T, A>(mut self, handler: F) -> Self
@@ -145,7 +145,7 @@ impl Builder {
         self
     }
 
-    /// Has URLs shown by this, and opened if the person agrees.
+    /// Sets the handler that shows URLs, and opens them if the person agrees.
     pub fn on_url<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(UrlRequest) -> T + Send + Sync + 'static,
@@ -156,7 +156,8 @@ impl Builder {
         self
     }
 
-    /// Has forms filled in, and URLs agreed to, on the terminal of this process: see [`terminal`](crate::terminal).
+    /// Asks the person on the terminal of this process to fill in forms and to agree to URLs: see
+    /// [`terminal`](crate::terminal).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -170,7 +171,7 @@ impl Builder {
         self.on_elicit(crate::terminal::ask).on_url(crate::terminal::visit)
     }
 
-    /// Has a model asked by this. It is never offered tools.
+    /// Sets the handler that asks a model. The model is never offered tools.
     pub fn on_sample<F, T, E>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
@@ -181,7 +182,7 @@ impl Builder {
         self
     }
 
-    /// Has a model asked by this, which may be offered tools.
+    /// Sets the handler that asks a model, which may be offered tools.
     pub fn on_sample_with_tools<F, T, E>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
@@ -192,7 +193,7 @@ impl Builder {
         self
     }
 
-    /// Has the roots listed by this.
+    /// Sets the handler that lists the roots.
     pub fn on_roots<F, T, E>(mut self, handler: F) -> Self
     where
         F: Fn(QuestionContext) -> T + Send + Sync + 'static,
@@ -203,7 +204,7 @@ impl Builder {
         self
     }
 
-    /// Has an application's own input answered by this.
+    /// Sets the handler that answers an input of an application's own.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -246,11 +247,11 @@ impl Builder {
         self
     }
 
-    /// Puts the client together.
+    /// Builds the client.
     ///
     /// # Panics
     ///
-    /// Panics if the operating system has no randomness to give, or if [`revision`](Self::revision) asked for one of the
+    /// Panics if the operating system has no randomness to give, or if [`revision`](Self::revision) set one of the
     /// legacy era and the transport carries no sessions.
     pub fn build(self) -> Client {
         let mode = self.mode();
@@ -279,7 +280,7 @@ impl Builder {
         }))
     }
 
-    /// Which eras the client speaks.
+    /// The eras that the client speaks.
     fn mode(&self) -> Mode {
         match (self.revision.map(|revision| (revision, revision.era())), self.transport.era()) {
             (Some((revision, Era::Legacy)), memory) => {

@@ -24,11 +24,11 @@ pub(super) struct CacheEntry {
     until: Instant,
 }
 
-/// Whom a result may be shown to again.
+/// The requests to which a result may be shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
     Public,
-    /// Those who show these credentials, or none if they are none.
+    /// Those that show these credentials, or that show none if this is `None`.
     Bearer(Option<CredentialsFingerprint>),
 }
 
@@ -42,7 +42,7 @@ impl Cache {
         self.entries().get(key).filter(|found| now < found.until).cloned()
     }
 
-    /// Keeps a result if its hints say so, and if there is room. What was kept for other credentials makes room.
+    /// Keeps a result if its hints say so, and if there is room. Results for other credentials make room.
     pub(super) fn insert(
         &self,
         key: String,
@@ -77,7 +77,7 @@ impl Cache {
 }
 
 impl CacheEntry {
-    /// Whether those who show these credentials may see it.
+    /// True if a request that shows these credentials may see it.
     pub(super) fn is_for(&self, bearer: Option<CredentialsFingerprint>) -> bool {
         matches!(self.audience, Audience::Public) || self.audience == Audience::Bearer(bearer)
     }
@@ -87,7 +87,7 @@ fn entry_bytes(key: &str, result: &Json) -> usize {
     size_of::<(String, CacheEntry)>() + key.len() + result.as_str().len()
 }
 
-/// How long a result may be kept, and for whom; older revisions do not say.
+/// The time for which a result may be kept, and its audience; older revisions do not say.
 fn hints(result: &Json, revision: Revision) -> Option<(Duration, CacheScope)> {
     if !revision.has(mrtr_schema::Feature::CachingHints) {
         return None;

@@ -1,5 +1,5 @@
-//! A call in a session: while its response is waited for, what the server asks is heard within bounds, read as what a
-//! modern server would ask, and answered by the handlers, all at the same time.
+//! A call in a session. While the client waits for the response, it hears the server's questions within bounds, reads
+//! them as those of a modern server, and has its handlers answer them, all at the same time.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -23,9 +23,9 @@ use crate::handlers::Unanswered;
 use crate::transport::{ServerMessage, ServerNotification, TransportRequest, TransportResponse};
 use crate::{AnswerError, Limits, ServerRequest, Stop, TransportError, TransportFailure};
 
-/// Why a call in a session was ended while it was under way.
+/// The reason that a call in a session ended while it was under way.
 pub(super) enum Ended {
-    /// It cannot go on: an answer could not be delivered, or nothing came in time.
+    /// The call cannot go on: an answer could not be delivered, or nothing came in time.
     Transport(TransportError),
     Stop(Stop),
     /// The handler did not answer.
@@ -40,23 +40,23 @@ pub(super) enum Ended {
     ByHand,
 }
 
-/// What a call in a session came to.
+/// The outcome of a call in a session.
 pub(super) struct Conversed {
-    /// The end of the exchange, which alone can say that the server has not begun with the call; or why it was not waited
-    /// for. No other message of the session can have the call sent again.
+    /// The end of the exchange, which alone can say that the server has not begun with the call; or why the client did
+    /// not wait for it. No other message of the session can have the call sent again.
     pub(super) outcome: Result<Result<TransportResponse, TransportError>, Ended>,
-    /// How many rounds there were in which the server asked.
+    /// The number of rounds in which the server asked.
     pub(super) asked: u32,
-    /// Whether the server said anything before it ended: it has begun with the call then.
+    /// True if the server said anything before the end: then it has begun with the call.
     pub(super) has_begun: bool,
 }
 
 impl CallDriver<'_> {
-    /// Sends a request of a session, and answers what is asked until the response is there.
+    /// Sends a request of a session, and answers the server's questions until the response is there.
     pub(super) async fn converse(&self, request: TransportRequest<'_>, session: &Session) -> Conversed {
         let inbox = Inbox::new(self.client.0.limits);
         let mut on_message = |message: ServerMessage| {
-            // Whatever it says, it has begun with the call, which is not sent again then.
+            // Whatever the server says, it has begun with the call, so the client does not send the call again.
             inbox.note();
             match message {
                 ServerMessage::Request(request) => inbox.push(Heard::Asked(request)),
@@ -70,7 +70,7 @@ impl CallDriver<'_> {
         let mut questions = OpenQuestions::new(self, session);
         let outcome = loop {
             let step = tokio::select! {
-                // What was heard is looked at after the exchange that heard it.
+                // The messages are looked at after the exchange has heard them.
                 biased;
                 reply = &mut exchanging => break Ok(reply),
                 heard = poll_fn(|_| inbox.pop().map_or(Poll::Pending, Poll::Ready)) => {
@@ -95,7 +95,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// The question that the server withdraws, if that is what it says.
+/// The question that the server withdraws, if the notification says so.
 fn withdrawn(notification: &ServerNotification, revision: Revision) -> Option<RequestId> {
     let is_cancel = notification.method == "notifications/cancelled";
     is_cancel.then(|| CancelledParams::read(notification.params.as_raw(), revision.lenient()).ok()?.request_id)?
@@ -108,7 +108,7 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// The error for a server of which nothing came in time.
+/// The error for a server that sent nothing in time.
 pub(super) fn nothing_came(undelivered: Option<&TransportError>) -> TransportError {
     let text = match undelivered {
         None => "nothing came in time".to_owned(),
@@ -120,7 +120,7 @@ pub(super) fn nothing_came(undelivered: Option<&TransportError>) -> TransportErr
 /// Something that a server says during a call, as far as it is about questions.
 pub(super) enum Heard {
     Asked(ServerRequest),
-    /// It does not want the answer to this any more.
+    /// The server does not want the answer to this question any more.
     Withdrawn(RequestId),
 }
 
@@ -145,9 +145,9 @@ pub(super) fn id_bytes(id: &RequestId) -> usize {
     }
 }
 
-/// What waits to be looked at.
+/// The messages that wait to be looked at.
 ///
-/// Messages come while the exchange is polled, and are looked at by the same task right after that: no task is woken.
+/// They come while the exchange is polled, and the same task looks at them right after that: no task is woken.
 struct Inbox {
     limits: Limits,
     waiting: Mutex<Waiting>,
@@ -157,7 +157,7 @@ struct Inbox {
 struct Waiting {
     heard: VecDeque<Heard>,
     bytes: usize,
-    /// Why no more is taken.
+    /// The reason that no more is taken.
     overflow: Option<Stop>,
     has_heard: bool,
 }
@@ -171,12 +171,12 @@ impl Inbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note that the server says something, whatever it is: it has begun with the call.
+    /// Notes that the server has said something, whatever it is: it has begun with the call.
     pub(super) fn note(&self) {
         self.waiting().has_heard = true;
     }
 
-    /// Whether the server has said anything.
+    /// True if the server has said anything.
     pub(super) fn has_heard(&self) -> bool {
         self.waiting().has_heard
     }
@@ -187,7 +187,7 @@ impl Inbox {
             return;
         }
         let (count, bytes) = (waiting.heard.len() + 1, waiting.bytes + heard.bytes());
-        // Each question may be withdrawn, and there may be pings besides.
+        // The server may withdraw each question, and may send pings besides.
         let most = self.limits.questions.saturating_mul(2).saturating_add(PINGS);
         if count > most {
             waiting.overflow = Some(Stop::TooManyQuestions(count));
@@ -199,7 +199,7 @@ impl Inbox {
         }
     }
 
-    /// The next message, or why the server is not heard any more.
+    /// The next message, or the reason that the client hears the server no more.
     pub(super) fn pop(&self) -> Option<Result<Heard, Stop>> {
         let mut waiting = self.waiting();
         if let Some(stop) = waiting.overflow.take() {
@@ -213,11 +213,11 @@ impl Inbox {
 
 /// A request of the server's.
 pub(super) enum Question {
-    /// Whether this client is there.
+    /// The server asks if this client is there.
     Ping,
     /// Something that a handler answers.
     Input(Box<InputRequest>),
-    /// Something that is answered with an error, and with this one.
+    /// Something that this error answers.
     Refused(ErrorObject),
 }
 
@@ -260,5 +260,5 @@ struct Answer<'a, R> {
     error: Option<&'a ErrorObject>,
 }
 
-/// How many pings may wait besides.
+/// The number of pings that may wait besides the questions.
 const PINGS: usize = 64;

@@ -1,5 +1,5 @@
-//! Driving a call: what the machine wants done is done, questions are answered by the handlers, and what came of it is
-//! told to the machine.
+//! The driver of a call: it does what the state machine wants, has the handlers answer questions, and tells the machine
+//! what came of it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,11 @@ use crate::{
 /// A call that is done.
 pub(super) struct CompletedCall {
     pub(super) result: Json,
-    /// The call, as it was sent last: the result was said in its revision.
+    /// The call, as it was sent last: the result is of its revision.
     pub(super) pending: PendingCall,
-    /// Whose credentials the result came for.
+    /// The credentials that the result came for.
     pub(super) credentials: Option<CredentialsFingerprint>,
-    /// Whether it may be kept, if its server says so.
+    /// True if the result may be kept, provided that its server says so.
     pub(super) is_cacheable: bool,
 }
 
@@ -35,17 +35,17 @@ pub(super) struct CallDriver<'a> {
     pub(super) client: &'a Client,
     pub(super) reporter: EventReporter,
     pub(super) call: Call,
-    /// Whose credentials the last reply came for.
+    /// The credentials that the last reply came for.
     pub(super) credentials: Option<CredentialsFingerprint>,
-    /// The last round that was told of.
+    /// The last round that was reported.
     reported_round: u32,
-    /// Where it is noted that the call has become a task.
+    /// The place to note that the call has become a task.
     became_task: Option<BecameTask>,
-    /// Whether the caller drives it, and answers by hand what is asked.
+    /// True if the caller drives the call, and answers questions by hand.
     pub(super) is_by_hand: bool,
-    /// How often it was sent in another era than before, or in another session.
+    /// The number of times that the call was sent in another era than before, or in another session.
     pub(super) era_switches: u32,
-    /// Whether it is under way in a session, and does more than read: it cannot be picked up then.
+    /// True if the call is under way in a session, and does more than read: then it cannot be picked up.
     pub(super) is_held: bool,
 }
 
@@ -57,14 +57,14 @@ impl Client {
     pub(super) async fn drive_or_cancel(&self, pending: PendingCall) -> Result<CompletedCall, CallError> {
         let guard = CancelOnDrop { client: self, task: BecameTask::default() };
         let ended = self.drive(pending, Some(&guard.task)).await;
-        // Whoever has the error has the call, and with it the task.
+        // A caller that has the error has the call, and with it the task.
         guard.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         ended
     }
 
     /// Runs a call to its end.
     ///
-    /// The task that it becomes, if it does, is noted for a caller that may give up.
+    /// If the call becomes a task, that is noted for a caller that may give up.
     pub(super) async fn drive(
         &self,
         pending: PendingCall,
@@ -91,7 +91,8 @@ impl Client {
             ran = driver.run().instrument(span) => Some(ran),
         };
         let ran = ran.unwrap_or_else(|| {
-            // The server may have begun with it: saved as if it had never been sent, it would be run twice.
+            // The server may have begun with the call. If it were saved as a call that was never sent, the server would
+            // run it twice.
             if driver.is_held {
                 driver.call.hold(1);
             }
@@ -104,8 +105,8 @@ impl Client {
 impl<'a> CallDriver<'a> {
     pub(super) fn new(client: &'a Client, pending: PendingCall) -> Self {
         let reporter = EventReporter::new(client, &pending);
-        // Pauses should differ between clients, and no harm is done if a server guesses them: the hasher's keys will do, and
-        // the system is not asked for randomness with each call.
+        // Pauses should differ between clients, and a server that guesses them does no harm. So the hasher's keys will
+        // do, and no call asks the system for randomness.
         let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
         Self {
@@ -133,7 +134,7 @@ impl<'a> CallDriver<'a> {
         loop {
             match self.call.action() {
                 Action::Send(outgoing) => {
-                    // What came of a retry is its answers' as much as the request's (CL-6).
+                    // The result of a retry comes from its answers as much as from the request (CL-6).
                     is_cacheable &= !outgoing.is_retry;
                     self.send(outgoing).await?;
                 }
@@ -149,7 +150,7 @@ impl<'a> CallDriver<'a> {
         }
     }
 
-    /// What came of the call, now that it is over.
+    /// Ends the call, and gives its result or its error.
     fn end(self, ran: Result<bool, CallError>) -> Result<CompletedCall, CallError> {
         let CallDriver { reporter, call, credentials, .. } = self;
         reporter.close();
@@ -183,7 +184,7 @@ impl<'a> CallDriver<'a> {
         let pending = self.call.pending();
         let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
         let round = pending.rounds().saturating_add(u32::from(brings_news));
-        // A request that is sent again, since the server was busy or has another version, is the same round.
+        // If the client sends a request again, since the server was busy or has another version, the round is the same.
         if brings_news && round > self.reported_round {
             self.reported_round = round;
             self.reporter.emit(EventKind::Round(round));
@@ -201,7 +202,7 @@ impl<'a> CallDriver<'a> {
 }
 
 impl CallDriver<'_> {
-    /// Has all questions of a round answered. If one is not, the others are cancelled.
+    /// Has the handlers answer all questions of a round. If one does not, the others are cancelled.
     async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
         self.reporter.emit(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
         match self.client.0.limits.gathering {
@@ -224,7 +225,8 @@ impl CallDriver<'_> {
             }
         });
         let mut answering: FuturesUnordered<_> = answering.collect();
-        // Each answer is the call's as soon as it is there: if another question fails, its error has what was answered.
+        // The call takes each answer as soon as it is there: if another question fails, the error still has the
+        // answers.
         while let Some((key, method, answered)) = answering.next().await {
             let taken = match answered {
                 Ok(answer) => self.call.answered(&key, &answer),
@@ -243,7 +245,7 @@ impl CallDriver<'_> {
         self.context_of(key, self.call.pending().rounds())
     }
 
-    /// Who asks, in which round.
+    /// The context of a question: who asks, and in which round.
     pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
         QuestionContext {
             server: Arc::clone(&self.client.0.server_name),
@@ -269,7 +271,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// Why there is no result.
+/// The error of a call that gave no result.
 pub(super) fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {
@@ -289,7 +291,7 @@ struct CancelOnDrop<'a> {
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        // Without a runtime the task is left to its time.
+        // Without a runtime the client cannot cancel the task, which ends when its time is over.
         let Ok(runtime) = Handle::try_current() else { return };
         let client = self.client.clone();
         runtime.spawn(async move {

@@ -1,4 +1,5 @@
-//! Which era a request goes out in: the one that the server has shown, or that the caller said, or that is found out.
+//! The era that a request goes out in: the one that the server has shown, that the caller said, or that the client
+//! finds out.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::session::Session;
 use crate::transport::{Detection, EraMemory, TransportRequest, TransportResponse};
 use crate::{CallError, CallErrorKind, PendingCall, Stop, TransportError};
 
-/// Which eras a client speaks.
+/// The eras that a client speaks.
 #[derive(Debug)]
 pub(super) enum Mode {
     /// The modern one: the caller said so, or the transport carries no sessions.
@@ -23,7 +24,7 @@ pub(super) enum Mode {
     Either(EraMemory),
 }
 
-/// How a request goes out.
+/// The way that a request goes out.
 #[derive(Debug)]
 pub(super) enum Way {
     /// By itself.
@@ -32,7 +33,7 @@ pub(super) enum Way {
     Session(Arc<Session>),
 }
 
-/// Why there is neither a session nor anything else.
+/// The reason that there is no way for a request to go out.
 #[derive(Debug)]
 pub(super) enum EraError {
     Transport(TransportError),
@@ -50,19 +51,19 @@ impl EraError {
     }
 }
 
-/// What a probe found.
+/// The result of a probe.
 enum Probed {
     Modern,
-    /// The server is of the legacy era, and a session may have begun while the probe was waited for.
+    /// The server is of the legacy era, and a session may have begun while the client waited for the probe.
     Legacy(Option<Arc<Session>>),
 }
 
 impl Client {
-    /// How a call goes out, where that is known already.
+    /// The way that a call goes out, if it is known already.
     pub(super) fn known_way(&self, pending: &PendingCall) -> Option<Way> {
         match &self.0.mode {
             Mode::Modern => return Some(Way::Modern),
-            // What a server of the modern era said belongs to that era.
+            // The call holds something that a server of the modern era said, so it belongs to that era.
             _ if pending.is_modern_for_good() => return Some(Way::Modern),
             Mode::Either(memory) => match (memory.era(), memory.detection) {
                 (Some(Era::Modern), _) | (None, Detection::ByRequest) => return Some(Way::Modern),
@@ -74,7 +75,7 @@ impl Client {
         self.current_session().map(Way::Session)
     }
 
-    /// How a call goes out: it is found out, or a session begins.
+    /// Finds the way that a call goes out: finds out the era, or begins a session.
     pub(super) async fn find_way(&self) -> Result<Way, EraError> {
         match &self.0.mode {
             Mode::Modern => Ok(Way::Modern),
@@ -83,10 +84,10 @@ impl Client {
         }
     }
 
-    /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy one.
-    /// `is_legacy` says that a probe was answered as only a legacy server does.
+    /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy
+    /// one. `is_legacy` says that the server answered a probe as only a legacy one does.
     pub(super) async fn settle(&self, memory: &EraMemory, is_legacy: bool) -> Result<Way, EraError> {
-        // Calls that begin at once find it out once.
+        // Calls that begin at the same time find the era out once.
         let _settling = self.0.settling.lock().await;
         let mut begun = None;
         match memory.era() {
@@ -119,13 +120,12 @@ impl Client {
         }
     }
 
-    /// Asks a server of which a session was known whether it speaks the modern era by now, by a request that changes
-    /// nothing.
+    /// Asks a server that had a session if it speaks the modern era by now, with a request that changes nothing.
     pub(super) async fn probe_modern(&self) -> bool {
         matches!(self.probe(Detection::ByRequest).await, Ok(Probed::Modern))
     }
 
-    /// Asks the server what it is, in the modern way, which no server of the legacy era knows.
+    /// Asks the server what it is, with a request that no server of the legacy era knows.
     async fn probe(&self, detection: Detection) -> Result<Probed, EraError> {
         let id = RequestId::from(self.next_id());
         let mut probing = pin!(self.discover_once(&id));
@@ -135,7 +135,7 @@ impl Client {
         if let Ok(reply) = tokio::time::timeout(self.0.limits.probe, &mut probing).await {
             return self.read_probe(reply, &id, detection);
         }
-        // A legacy server may never answer, and a slow one of either era may answer yet.
+        // A legacy server may never answer, and a slow server of either era may still answer.
         let mut opening = pin!(self.open_session());
         let opened = tokio::select! {
             biased;
@@ -161,10 +161,10 @@ impl Client {
                 }
                 Ok(Probed::Modern)
             }
-            // Some legacy servers end where they hear anything before `initialize`.
+            // Some legacy servers end if they hear anything before `initialize`.
             (_, Err(_)) if detection == Detection::ByProbe => Ok(Probed::Legacy(None)),
             (Evidence::Nothing, Err(error)) => Err(EraError::Transport(error)),
-            // A result that says nothing of versions is none of this method.
+            // A result that says nothing of versions is not one of this method.
             (Evidence::Unclear | Evidence::Nothing, _) => Ok(Probed::Legacy(None)),
         }
     }

@@ -16,7 +16,7 @@ use crate::{CallEvent, EventKind, Limits, PendingCall, ServerNotification};
 /// The queues of all readers.
 pub(super) struct EventQueues {
     queues: Mutex<Vec<Arc<Queue>>>,
-    /// How many readers there are: to know whether there is one takes no lock.
+    /// The number of readers: it can be read without a lock.
     count: Arc<AtomicUsize>,
     max_bytes: usize,
 }
@@ -33,11 +33,12 @@ pub(super) struct QueuedEvent {
 #[derive(Debug, Clone)]
 pub(super) enum QueuedKind {
     Event(EventKind),
-    /// What the server said, as it came: taken apart it would take many times as much, so that is left to the reader.
+    /// A notification of the server's, as it came: taken apart it would take many times as much memory, so its reader
+    /// does that.
     Notification(ServerNotification, Revision),
 }
 
-/// What waits for one reader.
+/// The events that wait for one reader.
 #[derive(Default)]
 struct Queue(Mutex<Waiting>);
 
@@ -74,7 +75,7 @@ impl EventQueues {
         EventStream { queue, count: Arc::clone(&self.count) }
     }
 
-    /// Has an event wait for each reader.
+    /// Queues an event for each reader.
     pub(super) fn emit(&self, event: QueuedEvent) {
         let event = Arc::new(event);
         let mut wakers = Vec::new();
@@ -84,7 +85,7 @@ impl EventQueues {
             wakers.extend(waiting.waker.take());
             !waiting.is_closed
         });
-        // A reader that is woken may come back here at once: nothing is locked any more.
+        // A reader that wakes may come back here at once, so nothing is locked any more.
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -114,7 +115,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Has an event wait, in place of the oldest where there is no room.
+    /// Queues an event, in place of the oldest where there is no room.
     fn push(&mut self, event: &Arc<QueuedEvent>, max_bytes: usize) {
         let bytes = event.bytes();
         if self.is_closed || bytes > max_bytes {
@@ -137,7 +138,7 @@ impl Waiting {
 }
 
 impl QueuedEvent {
-    /// What it takes to keep it, about.
+    /// The approximate bytes that it takes to keep the event.
     fn bytes(&self) -> usize {
         let of_text = |text: &String| size_of::<String>() + text.len();
         let content = match &self.kind {
@@ -198,7 +199,7 @@ impl Drop for EventStream {
     }
 }
 
-/// Tells of one call. A call that is dropped before its end is told of, too.
+/// Reports the events of one call, among them that the caller dropped it before its end.
 pub(super) struct EventReporter {
     client: Client,
     pub(super) call: u64,
@@ -230,7 +231,7 @@ impl EventReporter {
         self.emit_with(|| QueuedKind::Event(kind));
     }
 
-    /// Tells of what the server said on the way.
+    /// Reports what the server said on the way.
     pub(super) fn emit_notification(&self, notification: ServerNotification, revision: Revision) {
         self.emit_with(|| QueuedKind::Notification(notification, revision));
     }

@@ -1,4 +1,4 @@
-//! What a reply to a request of the modern era says of its server's era. It decides, and does no I/O.
+//! The evidence of a server's era in its reply to a request of the modern era. This module decides, and does no I/O.
 
 use mrtr_schema::error_object::{MissingCapabilityData, UnsupportedVersionData};
 use mrtr_schema::{Envelope, Era, ErrorCode, ErrorObject, RawMembers, RequestId, Revision, Wire};
@@ -6,22 +6,22 @@ use serde_json::value::RawValue;
 
 use crate::{TransportError, TransportResponse};
 
-/// What a reply says of its server's era.
+/// The evidence of the server's era in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// No server of the legacy era says this.
     Modern,
     /// Servers of both eras say this, or those of the legacy era alone: `server/discover` tells them apart.
     Unclear,
-    /// It is no word of an MCP server, or none about the request: the network, a gateway, a lack of credentials; or a
-    /// result that says too little.
+    /// The reply is not from an MCP server, or not about the request: it is from the network or a gateway, or about a
+    /// lack of credentials; or its result says too little.
     Nothing,
 }
 
 impl Evidence {
-    /// What a reply to a request with this id says.
+    /// Reads the evidence in a reply to the request with this id.
     ///
-    /// No single code decides that a server is of the legacy era: those answer with codes of their own choice.
+    /// No single code decides that a server is of the legacy era: such servers answer with codes of their own choice.
     pub(super) fn of(reply: &Result<TransportResponse, TransportError>, id: &RequestId) -> Self {
         let response = match reply {
             Ok(response) => response,
@@ -29,7 +29,7 @@ impl Evidence {
             Err(_) => return Self::Nothing,
         };
         match Envelope::parse(response.text.as_bytes()) {
-            // What stands below such a status is the word of a gateway, or of a server that is not well.
+            // A text with such a status is from a gateway, or from a server that is not well.
             _ if response.status.is_some_and(|status| status >= 500) => Self::Nothing,
             Ok(Envelope::Result { id: answered, result }) if answered == *id => Self::of_result(result),
             Ok(Envelope::Error { error, .. }) => Self::of_error(error),
@@ -45,7 +45,7 @@ impl Evidence {
                 Self::of_versions(&Vec::read(versions, Revision::default().lenient()).unwrap_or_default())
             }
             None if members.get("resultType").is_some() => Self::Modern,
-            // A server may leave it out, and one of the legacy era that keeps no sessions has none.
+            // A modern server may leave the type out, and a legacy server without sessions has none.
             None => Self::Nothing,
         }
     }
@@ -69,7 +69,7 @@ impl Evidence {
     }
 }
 
-/// Whether the server refused the request by its status: it has not run.
+/// True if the server refused the request by its status: then it has not run.
 pub(super) fn was_refused(reply: &Result<TransportResponse, TransportError>) -> bool {
     let status = match reply {
         Ok(response) => response.status,
@@ -78,8 +78,8 @@ pub(super) fn was_refused(reply: &Result<TransportResponse, TransportError>) -> 
     status.is_some_and(is_refusal)
 }
 
-/// Whether a server that is known to be modern does not speak like one any more: it refuses the request, by what is no
-/// error about it.
+/// True if a server that is known to be modern does not speak like one any more: it refuses the request, with something
+/// that is no error about it.
 pub(super) fn is_unlike_modern(reply: &Result<TransportResponse, TransportError>, id: &RequestId) -> bool {
     if !was_refused(reply) || Evidence::of(reply, id) != Evidence::Unclear {
         return false;
@@ -88,7 +88,7 @@ pub(super) fn is_unlike_modern(reply: &Result<TransportResponse, TransportError>
     !matches!(Envelope::parse(response.text.as_bytes()), Ok(Envelope::Error { id: Some(answered), .. }) if answered == *id)
 }
 
-/// Whether a status refuses a request for what it is: not for who sends it, how often, or how slowly.
+/// True if a status refuses a request for what it is: not for who sends it, how often, or how slowly.
 fn is_refusal(status: u16) -> bool {
     (400..500).contains(&status) && !matches!(status, 401 | 403 | 407 | 408 | 429)
 }

@@ -1,4 +1,4 @@
-//! One exchange with the server: in its era, within its time, within its size, and read as what it is.
+//! One exchange with the server: in its era, within its time and its size, and read as the kind of reply that it is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl CallDriver<'_> {
     pub(super) async fn exchange(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let way = match self.client.known_way(self.call.pending()) {
             Some(way) => way,
-            // Rare, and long: kept off the way of other calls.
+            // This is rare and long, so it is boxed and costs other calls nothing.
             None => Box::pin(self.client.find_way()).await.map_err(|refusal| refusal.into_error(self.pending()))?,
         };
         match way {
@@ -33,7 +33,7 @@ impl CallDriver<'_> {
 
     /// A request of the modern era.
     async fn exchange_by_itself(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
-        // It was prepared for a session that is no more.
+        // The call was prepared for a session that is over.
         if self.call.pending().revision().era() == Era::Legacy {
             self.call.move_to(self.client.modern_revision());
         }
@@ -49,7 +49,7 @@ impl CallDriver<'_> {
         self.take(exchanged, &id, revision)
     }
 
-    /// Learns from a reply which era the server speaks. Whether the call goes on in a session, or is over.
+    /// Learns from a reply which era the server speaks. Returns true if the call goes on in a session, or is over.
     async fn look_for_era(&mut self, memory: &EraMemory, exchanged: &Exchanged, id: &RequestId, method: &str) -> bool {
         let reply = &exchanged.reply;
         if memory.era() == Some(Era::Modern) {
@@ -66,16 +66,17 @@ impl CallDriver<'_> {
                 }
             }
             Evidence::Unclear => {
-                // What was run is not run again, whichever era it was run in.
+                // A call that was run is not run again, whichever era it was run in.
                 let was_not_run = !exchanged.has_begun && (was_refused(reply) || MethodInfo::of(method).only_reads);
-                // A probe decides, and not the reply: an unknown tool moves no client of a server of both eras into a session.
+                // The probe decides, and not the reply: an unknown tool must not move the client of a server of both
+                // eras into a session.
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
                     Err(EraError::Stop(stop @ Stop::OtherVersion(_))) => {
                         self.call.refuse_reply(stop);
                         return true;
                     }
-                    // What the server said first is its answer.
+                    // The server's first reply is its answer.
                     Ok(Way::Modern) | Err(_) => {}
                 }
             }
@@ -83,7 +84,8 @@ impl CallDriver<'_> {
         false
     }
 
-    /// Whether the call may be sent in the other era. A server that goes back and forth is not followed for ever.
+    /// Counts a change of era, and returns true if the call may be sent in the other one. The client does not follow
+    /// for ever a server that goes back and forth.
     fn switch_era(&mut self) -> bool {
         self.era_switches += 1;
         self.era_switches <= MAX_ERA_SWITCHES
@@ -93,7 +95,7 @@ impl CallDriver<'_> {
     async fn exchange_in_session(&mut self, outgoing: Outgoing, session: &Arc<Session>) -> Result<(), CallError> {
         self.call.move_to(session.revision);
         if outgoing.method == "server/discover" {
-            // The session began with it.
+            // The server described itself when the session began.
             self.call.replied(Ok(session.as_discovered().as_raw()), None);
             return Ok(());
         }
@@ -117,8 +119,8 @@ impl CallDriver<'_> {
         }
     }
 
-    /// The error for a call that the server may have begun, and of which no more is heard. It is not sent again, by this
-    /// client or by a caller that would pick it up. What only reads can be.
+    /// The error for a call that the server may have begun, and whose end this client does not hear of. Neither this
+    /// client nor a caller that would pick it up sends it again, unless it only reads.
     fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
         if MethodInfo::of(method).only_reads {
             return CallErrorKind::Transport { source: failure }.of(self.pending());
@@ -128,7 +130,7 @@ impl CallDriver<'_> {
     }
 
     /// Leaves the session if the server does not know it, or has come to speak the modern era: then it has not run the
-    /// request. Says whether it left.
+    /// request. Returns true if it left.
     async fn leave_lost_session(
         &self,
         reply: &Result<TransportResponse, TransportError>,
@@ -186,7 +188,7 @@ impl CallDriver<'_> {
         }
         self.credentials = response.credentials;
         match read(&response, id, revision) {
-            // Neither a server that is busy by now nor another version is a reason to do it again.
+            // If the server is busy by now, or has another version, that is no reason to send the call again.
             Ok(Err(error)) if has_begun => self.call.fail(error),
             Ok(reply) => self.call.replied(reply, response.retry_after),
             Err(stop) => self.call.refuse_reply(stop),
@@ -209,21 +211,21 @@ impl CallDriver<'_> {
     }
 }
 
-/// What came of an exchange.
+/// The outcome of an exchange.
 struct Exchanged {
     reply: Result<TransportResponse, TransportError>,
-    /// Whether the server has begun with something that must not be done twice.
+    /// True if the server has begun with something that must not be done twice.
     has_begun: bool,
 }
 
 impl Exchanged {
-    /// What came back, and whether the server said anything before that.
+    /// Makes an outcome of a reply. `has_heard` says that the server said something before it.
     fn new(reply: Result<TransportResponse, TransportError>, has_heard: bool, method: &str) -> Self {
         Self { reply, has_begun: has_heard && !MethodInfo::of(method).only_reads }
     }
 }
 
-/// A request as it is written, and what of it a transport wants to see.
+/// A request as it is written, with the parts of it that a transport wants to see.
 struct Written<'a> {
     message: String,
     id: &'a RequestId,
@@ -257,7 +259,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// How often one call is sent in another era than before, or in another session.
+/// The most times that one call is sent in another era than before, or in another session.
 const MAX_ERA_SWITCHES: u32 = 4;
 
 /// The result or the error that a response carries, if it is one to this request.
@@ -284,7 +286,7 @@ fn read<'a>(
     }
 }
 
-/// What is wrong with a text that is no response, and what the transport said of it.
+/// The reason to stop at a text that is no response, with the status that it came with.
 fn not_a_reply(reason: String, response: &TransportResponse) -> Stop {
     Stop::BadReply(ReadError::refused(match response.status {
         Some(status) => format!("{reason} (it came with status {status})"),

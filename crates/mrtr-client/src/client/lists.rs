@@ -16,11 +16,11 @@ trait Page: Wire {
     const METHOD: &'static str;
     type Item;
 
-    /// What is on it, and where the next one begins.
+    /// Splits the page into its items and the cursor of the next page.
     fn into_parts(self) -> (Vec<Self::Item>, Option<String>);
 }
 
-/// One line a list: what it is called, and how its pages are read.
+/// One line for each list: its name, its method, and the types of its pages and items.
 macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident, $method:literal, $page:ident, $member:ident: $item:ident;)*) => {
         $(impl Page for $page {
@@ -80,7 +80,7 @@ impl Client {
             let pending = || Box::new(self.prepare(P::METHOD, asked.clone()));
             let (page, length) = self.cached_with_length::<P>(P::METHOD, asked.clone()).await?;
             let (items, next) = page.into_parts();
-            // What an item takes, even if there is little in it, and what it says; the cursors are in it.
+            // The text of the page, its cursor included, and the memory that each item takes, even with little in it.
             bytes += length + items.len() * size_of::<P::Item>();
             if bytes > self.0.limits.list_bytes {
                 let stop = Stop::ListTooLong(self.0.limits.list_bytes);

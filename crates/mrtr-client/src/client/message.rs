@@ -1,4 +1,4 @@
-//! The whole message: a request with an id of its own, and what each request must say of its client.
+//! The whole message: a request with an id of its own, and with the metadata that each request must have of its client.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::Client;
 use crate::raw::RawObject;
 
-/// What a client says of itself with each request, written once for each revision.
+/// The metadata that a client sends of itself with each request, written once for each revision.
 #[derive(Default)]
 pub(super) struct DeclaredMeta([OnceLock<Box<RawValue>>; Revision::ALL.len()]);
 
@@ -27,7 +27,7 @@ impl Client {
         serde_json::to_string(&message).expect("texts, and JSON that was read, can be written")
     }
 
-    /// What this client adds to the metadata of each request: mostly the same.
+    /// The metadata that this client adds to each request: mostly the same.
     fn meta(&self, id: &RequestId, revision: Revision) -> Cow<'_, RawValue> {
         let client = &self.0;
         let has_readers = client.event_queues.has_readers();
@@ -38,7 +38,7 @@ impl Client {
             }
             _ => {
                 let mut meta = self.declaration(revision);
-                // Progress costs the server a stream: it is asked for only while the caller reads events.
+                // Progress costs the server a stream, so the client asks for it only while the caller reads events.
                 meta.progress_token = has_readers.then(|| ProgressToken(id.clone()));
                 if let Some(tracer) = &client.tracer {
                     let context = (tracer.0)();
@@ -64,8 +64,7 @@ fn written(meta: &RequestMeta, revision: Revision) -> Box<RawValue> {
     RawValue::from_string(text).expect("metadata is JSON")
 }
 
-/// What the caller says, and what this client does. What the caller says of version and client is not what the request
-/// is sent with.
+/// The caller's metadata, completed with this client's. What the caller says of version and client is not sent.
 fn completed(said: &RawValue, ours: &RawValue) -> Box<RawValue> {
     let mut meta = RawObject::of(said);
     for key in OURS {

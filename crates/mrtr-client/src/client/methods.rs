@@ -17,9 +17,9 @@ use crate::{CallError, CallErrorKind, PendingCall, PendingTask};
 impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
     ///
-    /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it, a task
-    /// included: who wants to put a task down drives the call by [`advance`](Self::advance) or
-    /// [`resume`](Self::resume), and keeps its handle.
+    /// If the call becomes a task, the client follows the task. Dropping the future cancels what the server does for
+    /// the call, a task included. A caller that wants to put a task down drives the call by [`advance`](Self::advance)
+    /// or [`resume`](Self::resume), and keeps its handle.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -71,7 +71,7 @@ impl Client {
 
     /// Reads a resource, and answers what it asks, until it is there.
     ///
-    /// It is kept for as long as the server says, unless answers went into it (CL-6).
+    /// The client keeps it for as long as the server says, unless answers went into it (CL-6).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -90,12 +90,12 @@ impl Client {
         self.cached("resources/read", text_members([("uri", uri)])).await
     }
 
-    /// Reads a resource for one round, and hands out what it asks. Nothing is kept.
+    /// Reads a resource for one round, and hands out what it asks. The client does not keep the result.
     pub async fn read_resource_once(&self, uri: &str) -> Result<RoundOutcome, CallError> {
         self.advance(self.prepare("resources/read", text_members([("uri", uri)]))).await
     }
 
-    /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
+    /// Creates a call of a tool, and does not send it: for [`advance`](Self::advance) and [`resume`](Self::resume).
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -122,7 +122,7 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// What the server says of itself.
+    /// Asks the server what it is, and which versions and capabilities it has.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -139,7 +139,7 @@ impl Client {
         self.cached("server/discover", JsonObject::default()).await
     }
 
-    /// What a person may be about to type: completions of an argument.
+    /// Returns completions of an argument that a person is typing.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -159,7 +159,8 @@ impl Client {
         let revision = self.revision();
         let mut params = params.clone();
         if revision.has(Feature::RequestMetadata) {
-            // Without these it cannot be written; what is sent is filled in when it is sent.
+            // Without these the parameters cannot be written. The client fills in their real values when it sends the
+            // request.
             let meta = params.meta.get_or_insert_default();
             meta.protocol_version.get_or_insert_with(|| revision.to_string());
             meta.client_capabilities.get_or_insert_default();
@@ -169,7 +170,8 @@ impl Client {
         self.run_to_completion(self.prepare("completion/complete", params)).await
     }
 
-    /// Cancels a task: the server has heard it, or the error says why not. A task that is over stays as it is.
+    /// Cancels a task. On success the server has heard of it; the error says why it has not. A task that is over stays
+    /// as it is.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -196,9 +198,9 @@ impl Client {
         }
     }
 
-    /// Forgets every result that was kept: after the server said that something changed.
+    /// Forgets every result that the client has kept, for when the server has said that something changed.
     ///
-    /// What the server says during this client's own calls is heeded without it.
+    /// If the server says so during this client's own calls, the client forgets them by itself.
     pub fn clear_cache(&self) {
         self.0.cache.clear();
     }
@@ -234,7 +236,7 @@ impl Client {
         if entry.audience == Audience::Public {
             return Some(entry.result);
         }
-        // If there are none to be had, the request says why.
+        // If the credentials cannot be got, the request says why.
         let bearer = self.0.transport.credentials().await.ok()?;
         if !entry.is_for(bearer) {
             self.0.cache.remove(key);
@@ -251,7 +253,7 @@ struct Named<'a> {
     arguments: &'a RawValue,
 }
 
-/// The result as what this call gives.
+/// Reads a result as the type that this call gives.
 pub(super) fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallErrorKind::BadResult { source }.of(Box::new(pending)))

@@ -1,5 +1,5 @@
-//! The questions of a call in a session: counted as those of a modern call are, answered by the handlers, and what becomes
-//! of the answers.
+//! The questions of a call in a session: they count as those of a modern call, the handlers answer them, and the
+//! answers are sent.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,18 +27,18 @@ pub(super) struct OpenQuestions<'a> {
     /// Ids that were there before, and their bytes: a question is asked once.
     seen: HashSet<RequestId>,
     seen_bytes: usize,
-    /// What is under way for them, and for pings.
+    /// The work under way for them, and for pings.
     pub(super) answering: FuturesUnordered<BoxFuture<'a, Answering>>,
     pongs: usize,
-    /// What was asked since no question was open, as one reply of a modern server would ask it.
+    /// The questions since none was open, as one reply of a modern server would ask them.
     round: Round,
-    /// How many were asked in all rounds.
+    /// The number of questions in all rounds.
     count: usize,
-    /// How many rounds have had questions.
+    /// The number of rounds that have had questions.
     pub(super) asked_rounds: u32,
-    /// For the network while no question is open, and for the answers while one is.
+    /// The deadline for the network while no question is open, and for the answers while one is.
     pub(super) deadline: Option<Instant>,
-    /// Why an answer may not have reached the server.
+    /// The failure by which an answer may not have reached the server.
     undelivered: Option<TransportError>,
 }
 
@@ -53,7 +53,7 @@ struct RunningHandler {
     stop: AbortHandle,
 }
 
-/// What came of answering.
+/// The end of a step of answering.
 pub(super) enum Answering {
     /// There is an answer, which is to be sent; or none, if the server withdrew the question.
     Given { id: RequestId, message: Option<Result<String, Ended>> },
@@ -105,9 +105,9 @@ impl<'a> OpenQuestions<'a> {
         }
     }
 
-    /// Has a request of the server's answered.
+    /// Begins to answer a request of the server's.
     fn ask(&mut self, request: ServerRequest) -> Result<(), Ended> {
-        // What is answered already, or is about to be, is not asked twice: a stream that was resumed may repeat it.
+        // No question is asked twice, if it is answered or about to be: a resumed stream may repeat it.
         if self.seen.contains(&request.id) {
             tracing::debug!("a question that was asked before was passed over");
             return Ok(());
@@ -130,8 +130,8 @@ impl<'a> OpenQuestions<'a> {
         Ok(())
     }
 
-    /// Says that the client is there. A ping asks nothing of the caller, so that it costs no round and the network's time
-    /// goes on. A server that does not take what it is sent, and pings on and on, is not answered.
+    /// Says that the client is there. A ping asks nothing of the caller, so it costs no round, and the network's time
+    /// goes on. The client does not answer a server that takes no answers and pings on and on.
     fn pong(&mut self, id: &RequestId) {
         if self.pongs >= MAX_PONGS || id_bytes(id) > MAX_PING_ID {
             return tracing::debug!(
@@ -165,7 +165,7 @@ impl<'a> OpenQuestions<'a> {
         self.round.questions += 1;
         self.round.bytes += bytes_of(request);
         self.seen_bytes += id_bytes(&request.id);
-        // Answers that the server does not take count as long as they are on their way.
+        // Answers count for as long as they are on their way: the server may not take them.
         let questions = self.round.questions.max(self.open.len() + self.sending.len() + 1);
         let bytes = self.round.bytes.max(self.seen_bytes);
         if questions > limits.questions {
@@ -182,7 +182,7 @@ impl<'a> OpenQuestions<'a> {
         self.round = Round::default();
         self.asked_rounds += 1;
         self.deadline = limits.gathering.and_then(|limit| Instant::now().checked_add(limit));
-        // The answers would begin one round more.
+        // Sending the answers would begin one more round.
         if self.asked_rounds >= limits.rounds {
             return Err(Ended::Stop(Stop::TooManyRounds(self.asked_rounds)));
         }
@@ -196,7 +196,7 @@ impl<'a> OpenQuestions<'a> {
             Answering::Ponged(sent) => {
                 self.pongs -= 1;
                 if let Err(error) = sent {
-                    // The server may think that the client is gone, and says so itself if it does.
+                    // The server may think that the client is gone, and tells it so in that case.
                     tracing::debug!(%error, "an answer to a ping was not taken");
                 }
                 Ok(())
@@ -207,7 +207,7 @@ impl<'a> OpenQuestions<'a> {
     fn given(&mut self, id: RequestId, message: Option<Result<String, Ended>>) -> Result<(), Ended> {
         let Some(question) = self.open.remove(&id) else { return Ok(()) };
         if let Some(message) = message {
-            // The server may ask on as soon as it has the answer, and before this client knows that it has: that is
+            // The server may ask again as soon as it has the answer, before this client knows that it has: that is
             // another round.
             self.send(id, message?);
             self.driver.reporter.emit(EventKind::Answered(question.key));
@@ -219,12 +219,13 @@ impl<'a> OpenQuestions<'a> {
         Ok(())
     }
 
-    /// What becomes of the call if an answer was not taken: without it the server waits for ever.
+    /// Notes how the sending of an answer ended. If the server cannot have the answer, the call ends: without it the
+    /// server waits for ever.
     fn sent(&mut self, id: &RequestId, sent: Result<(), TransportError>) -> Result<(), Ended> {
         let is_wanted = self.sending.remove(id);
         match sent {
             Err(error) if is_wanted && error.may_have_run() => {
-                // The server may have it all the same, and go on.
+                // The server may have the answer all the same, and go on.
                 tracing::debug!(%error, "an answer may not have reached the server");
                 self.undelivered = Some(error);
                 Ok(())
@@ -234,7 +235,7 @@ impl<'a> OpenQuestions<'a> {
         }
     }
 
-    /// The time is up, for the network or for the answers.
+    /// The end of a call whose time is up, for the network or for the answers.
     pub(super) fn out_of_time(&self) -> Ended {
         if self.open.is_empty() {
             Ended::Transport(nothing_came(self.undelivered.as_ref()))
@@ -244,8 +245,8 @@ impl<'a> OpenQuestions<'a> {
     }
 }
 
-/// Has a question answered by its handler, and gives the message that says so. What no handler answers is refused, and the
-/// server hears why; nothing is made up.
+/// Has the handler of a question answer it, and gives the message with the answer. The client refuses what no handler
+/// answers, and tells the server why; it makes up nothing.
 async fn respond(
     client: &Client,
     session: &Session,
@@ -272,7 +273,7 @@ fn not_offered(input: &InputRequest) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
 }
 
-/// How many answers to pings may be on their way.
+/// The most answers to pings that may be on their way.
 const MAX_PONGS: usize = 16;
 
 /// The longest id of a ping that is answered, in bytes.

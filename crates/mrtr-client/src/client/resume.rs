@@ -51,17 +51,16 @@ pub enum RoundOutcome {
     /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: go on
     /// after this long.
     BackOff(PendingCall, Duration),
-    /// The call has become a task, and has whatever was sent to it: go on to poll it, after this long.
+    /// The call has become a task, and the task has what was sent to it: go on to poll it, after this long.
     Task(PendingCall, Duration),
 }
 
 impl Client {
-    /// Picks up the call of a tool that was put down, runs it to its end, and gives what
-    /// [`call_tool`](Self::call_tool) would have given. For calls of other methods there is
-    /// [`resume_as`](Self::resume_as).
+    /// Picks up a tool's call that was put down, runs it to its end, and gives what [`call_tool`](Self::call_tool)
+    /// would have given. For calls of other methods there is [`resume_as`](Self::resume_as).
     ///
-    /// It goes on in the revision it was begun in, with this client's handlers: what another client did not know, this
-    /// one may. It goes on at the server it was begun at: at another it is refused, unless
+    /// The call goes on in the revision that it began in, with this client's handlers: this client may know what
+    /// another one did not. It goes on at the server that it began at: the client refuses it at another, unless
     /// [`PendingCall::trust_other_server`] says otherwise.
     ///
     /// ```
@@ -89,7 +88,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn resume(&self, pending: PendingCall) -> Result<CallToolResult, CallError> {
-        // A task that is followed by its id alone is a tool's, as far as this client can know.
+        // If only the id of a task is known, it is a tool's, as far as this client can know.
         if !matches!(pending.method(), "tools/call" | "tasks/get") {
             return Err(CallErrorKind::NotATool.of(Box::new(pending)));
         }
@@ -97,7 +96,7 @@ impl Client {
     }
 
     /// Picks up a call of any method, as [`resume`](Self::resume) does, and gives its result as this type: that of the
-    /// method, or [`Json`] for what came as it came.
+    /// method, or [`Json`] for the result as it came.
     ///
     /// ```
     /// use mrtr_client::{CallErrorKind, Client};
@@ -122,8 +121,9 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the call is put
-    /// down as it is, with every answer that was given, in [`CallErrorKind::Interrupted`](crate::CallErrorKind::Interrupted).
+    /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the client
+    /// puts the call down as it is, with every answer that was given, in
+    /// [`CallErrorKind::Interrupted`](crate::CallErrorKind::Interrupted).
     ///
     /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
     ///
@@ -165,7 +165,7 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
+    /// Picks up a task that was put down, follows it to its end, and gives the result that its call would have given.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -184,7 +184,7 @@ impl Client {
     /// ```
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
         let mut pending = PendingCall::from(task);
-        // A task that names no server is known by its id alone, and the caller says whose it is.
+        // If a task names no server, only its id is known, and the caller says whose it is.
         pending.server.get_or_insert_with(|| self.0.server.to_string());
         self.resume_as(pending).await
     }
@@ -208,9 +208,9 @@ impl Client {
 
     /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
     ///
-    /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
-    /// nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the call: if it
-    /// asks there, that is [`CallErrorKind::HeldByServer`](crate::CallErrorKind::HeldByServer).
+    /// The client hands out questions, and does not answer them: the caller does, now or next week. While some are
+    /// open, nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the
+    /// call: if it asks there, the error is [`CallErrorKind::HeldByServer`](crate::CallErrorKind::HeldByServer).
     pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
         let pending = self.check_server(pending)?;
         let mut driver = CallDriver::new(self, pending);
@@ -229,7 +229,7 @@ impl Client {
         RoundOutcome::of(call)
     }
 
-    /// A call of a method with these parameters, not sent yet: for [`advance`](Self::advance) and
+    /// Creates a call of a method with these parameters, and does not send it: for [`advance`](Self::advance) and
     /// [`resume`](Self::resume).
     ///
     /// ```
@@ -250,7 +250,7 @@ impl Client {
 }
 
 impl RoundOutcome {
-    /// What a single round came to.
+    /// The outcome of a single round.
     fn of(call: Call) -> Result<Self, CallError> {
         let (action, polls_next) = (call.action(), call.polls_next());
         match (action, call.end()) {

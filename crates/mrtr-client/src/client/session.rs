@@ -1,4 +1,4 @@
-//! A session of the legacy era: how it begins, what is known of its server, and how it ends.
+//! A session of the legacy era: its beginning, the description of its server, and its end.
 
 use std::sync::{Arc, PoisonError};
 
@@ -20,12 +20,12 @@ use crate::{Stop, TransportError, TransportFailure};
 pub(super) struct Session {
     pub(super) revision: Revision,
     pub(super) id: Option<SessionId>,
-    /// What the server said of itself.
+    /// The server's description of itself.
     pub(super) server: InitializeResult,
 }
 
 impl Session {
-    /// What the server said of itself, as `server/discover` would have it.
+    /// The server's description of itself, as `server/discover` would give it.
     pub(super) fn as_discovered(&self) -> Json {
         let capabilities = self.server.capabilities.to_json(self.revision).ok();
         let server = self.server.server_info.to_json(self.revision).ok();
@@ -55,8 +55,8 @@ impl Client {
         session
     }
 
-    /// The server does not know this session any more. What it speaks is found out anew where that costs nothing: it may
-    /// have been replaced.
+    /// Forgets a session that the server does not know any more. The client finds out the server's era anew where that
+    /// costs nothing: the server may have been replaced.
     pub(super) fn drop_session(&self, ended: &Arc<Session>) {
         let mut current = self.0.session.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, ended)) {
@@ -64,7 +64,7 @@ impl Client {
         }
     }
 
-    /// Begins a session: `initialize`, and what follows on it.
+    /// Begins a session: sends `initialize`, and what follows it.
     pub(super) async fn open_session(&self) -> Result<Arc<Session>, EraError> {
         let asked = match &self.0.mode {
             Mode::Legacy(revision) => *revision,
@@ -105,7 +105,7 @@ impl Client {
         self.within_time(self.0.transport.send(message)).await
     }
 
-    /// An exchange of which nothing but the response is heard.
+    /// Sends a request, and hears nothing but its response.
     async fn exchange_plainly(
         &self,
         message: &str,
@@ -121,7 +121,7 @@ impl Client {
         exchanged.map_err(EraError::Transport)
     }
 
-    /// What the network has done within its time.
+    /// Waits for an exchange, within the time that one may take.
     pub(super) async fn within_time<T>(
         &self,
         exchanged: impl Future<Output = Result<T, TransportError>>,
@@ -132,7 +132,8 @@ impl Client {
         })
     }
 
-    /// What this client declares in a revision. One that knows no modes takes elicitation for forms.
+    /// The capabilities that this client declares in a revision. A revision without modes takes elicitation to mean
+    /// forms.
     fn capabilities_in(&self, revision: Revision) -> mrtr_schema::ClientCapabilities {
         let mut capabilities = self.0.capabilities.clone();
         if !revision.has(Feature::ElicitationModes) && !capabilities.elicits_forms() {
@@ -141,8 +142,9 @@ impl Client {
         capabilities
     }
 
-    /// Ends the session of this client, if it has one, and waits until the server has heard of it. Without it, the server
-    /// is told when the client is dropped, as well as can be. A call that comes after it begins another session.
+    /// Ends the session of this client, if it has one, and waits until the server has heard of it. If it is never
+    /// called, the client tells the server when it is dropped, as well as it can. A later request begins another
+    /// session.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -160,7 +162,8 @@ impl Client {
 }
 
 impl Inner {
-    /// What tells the server that the session is over, if there is one and it is to be told.
+    /// Takes the session, if there is one, and returns the future that tells the server of its end, if the server is to
+    /// be told.
     fn take_ending(&self) -> Option<futures_util::future::BoxFuture<'static, ()>> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.transport.end_session(session.id.as_ref()?, session.revision)
@@ -169,7 +172,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Without a runtime the session is left to its time.
+        // Without a runtime the client cannot end the session, which ends when its time is over.
         if let (Some(ending), Ok(runtime)) = (self.take_ending(), Handle::try_current()) {
             runtime.spawn(ending);
         }

@@ -1,4 +1,5 @@
-//! Questions to a person, as a handler sees them, what it may answer, and which URLs a person is offered to open.
+//! Questions to a person as a handler sees them, the answers that it may give, and the URLs that a person may be
+//! offered to open.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,7 +13,7 @@ use crate::answer::{self, AnswerError};
 
 /// A form for a person to fill in.
 ///
-/// Show who is asking, and in the middle of what, along with the message: it is the server's word, not yours.
+/// Show which server asks, and in which call, along with the message: the message is the server's word, not yours.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -63,12 +64,12 @@ impl FormRequest {
         Self { params, shown, context }
     }
 
-    /// What the server wants to know, as it may be shown: see [`Printable::text`].
+    /// Returns the server's message to the person, as it may be shown: see [`Printable::text`].
     pub fn message(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.params.message)
     }
 
-    /// What the server wants to know, whole and as it came. Do not show it as it is.
+    /// Returns the server's message to the person, whole and as it came. Do not show it as it is.
     pub fn untrusted_message(&self) -> &str {
         &self.params.message
     }
@@ -83,17 +84,17 @@ impl FormRequest {
         self.form().fields()
     }
 
-    /// Who is asking.
+    /// Returns the context of the question: the server that asks, and the call in which it asks.
     pub fn context(&self) -> &QuestionContext {
         &self.context
     }
 
-    /// Whether a form filled in like this would be taken: for checking while the person types.
+    /// Checks that a form filled in like this would be taken. Use it while the person types.
     pub fn check<T: Serialize + ?Sized>(&self, content: &T) -> Result<(), AnswerError> {
         self.filled_in(content).map(drop)
     }
 
-    /// The form, filled in, if it fits. Fields that are left out get their defaults.
+    /// Returns the filled-in form as an answer, if it fits. Fields that are left out get their defaults.
     pub fn accept<T: Serialize + ?Sized>(&self, content: &T) -> Result<ElicitResult, AnswerError> {
         self.filled_in(content).map(ElicitResult::accept)
     }
@@ -104,7 +105,8 @@ impl FormRequest {
         answer::content(key, self.form(), &content)
     }
 
-    /// The person said no. Of one type with [`accept`](Self::accept), so that a handler ends in either; it never fails.
+    /// Answers that the person said no. It never fails, and has the type of [`accept`](Self::accept), so that a handler
+    /// can end in either.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -121,7 +123,7 @@ impl FormRequest {
         Ok(ElicitResult::decline())
     }
 
-    /// The person went away without an answer. It never fails, as [`decline`](Self::decline) does not.
+    /// Answers that the person went away. Like [`decline`](Self::decline), it never fails.
     pub fn cancel(&self) -> Result<ElicitResult, AnswerError> {
         Ok(ElicitResult::cancel())
     }
@@ -167,33 +169,33 @@ impl UrlRequest {
         Self { params, shown, context }
     }
 
-    /// Why the person should go there, as it may be shown: see [`Printable::text`].
+    /// Returns the server's reason to go there, as it may be shown: see [`Printable::text`].
     pub fn message(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.params.message)
     }
 
-    /// Why the person should go there, whole and as it came. Do not show it as it is.
+    /// Returns the server's reason to go there, whole and as it came. Do not show it as it is.
     pub fn untrusted_message(&self) -> &str {
         &self.params.message
     }
 
-    /// Where to: all of it, as the server wrote it.
+    /// Returns the whole URL, as the server wrote it.
     pub fn url(&self) -> &str {
         self.params.url.as_str()
     }
 
-    /// Where to, as a URL that was checked against its grammar.
+    /// Returns the URL, checked against the grammar of URLs.
     pub fn parsed_url(&self) -> &Url {
         &self.params.url
     }
 
-    /// The host of the URL, if it has one: show it beside the URL, in which it is easily overlooked.
+    /// The host of the URL, if it has one: show it beside the URL, where a person easily overlooks it.
     pub fn host(&self) -> Option<&str> {
         self.params.url.host()
     }
 
-    /// Whether the host is written in punycode (`xn--…`): a browser may show it in other letters, which may look like a
-    /// name that the person knows. Say so, and show it as it is.
+    /// Returns true if the host is written in punycode (`xn--…`): a browser may show it in other letters, which may
+    /// look like a name that the person knows. Say so, and show the host as it is.
     ///
     /// ```
     /// # use mrtr_client::{Client, UrlRequest, testing::Script};
@@ -207,8 +209,8 @@ impl UrlRequest {
         self.host().is_some_and(is_punycode)
     }
 
-    /// Checks that the URL may be offered to be opened: `https`, or `http` on this machine. Any scheme comes through, and
-    /// a `javascript:` or `file:` URL is not a page to visit.
+    /// Checks that a person may be offered to open the URL: `https`, or `http` on this machine. A server may send any
+    /// scheme, and a `javascript:` or `file:` URL is not a page to visit.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -225,22 +227,22 @@ impl UrlRequest {
         UnsafeUrl::check(&self.params.url)
     }
 
-    /// Who is asking.
+    /// Returns the context of the question: the server that asks, and the call in which it asks.
     pub fn context(&self) -> &QuestionContext {
         &self.context
     }
 
-    /// The person agreed to go there. Whether they did, the server finds out by itself (EL-4).
+    /// Answers that the person agreed to go there. The server finds out by itself if they did (EL-4).
     pub fn consent(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Accept)
     }
 
-    /// The person said no.
+    /// Answers that the person said no.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::decline()
     }
 
-    /// The person went away without an answer.
+    /// Answers that the person went away without an answer.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::cancel()
     }
@@ -254,7 +256,8 @@ fn shown(message: &str) -> Option<String> {
     }
 }
 
-/// What a handler may answer a question to a person with: what the person did, or an error if no person was asked.
+/// A type that a handler may give as its answer to a question to a person: what the person did, or an error if no
+/// person was asked.
 ///
 /// ```
 /// use mrtr_client::IntoElicitResult;
@@ -264,7 +267,7 @@ fn shown(message: &str) -> Option<String> {
 /// assert!(Err::<ElicitResult, _>("there is no screen").into_elicit_result().is_err(), "nobody was asked");
 /// ```
 pub trait IntoElicitResult {
-    /// What the person did.
+    /// Turns this into what the person did, or into an error.
     fn into_elicit_result(self) -> Result<ElicitResult, Box<dyn std::error::Error + Send + Sync>>;
 }
 
@@ -280,7 +283,7 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Res
     }
 }
 
-/// Why a URL is not offered to be opened. A person may still decline it.
+/// An error that says why a person is not offered to open a URL. The person may still decline it.
 ///
 /// ```
 /// use mrtr_client::UnsafeUrl;
@@ -295,13 +298,14 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Res
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsafeUrl {
-    /// It has another scheme than `https`, or `http` on this machine: it may run code, read files or start a program.
+    /// The URL has another scheme than `https`, or `http` on this machine: it may run code, read files or start a
+    /// program.
     #[error("it asks for a `{}:` URL to be opened, and only https is, or http on this machine", Printable::line(.0).up_to(32))]
     Scheme(String),
-    /// What is sent to it and comes from it can be read and changed on the way.
+    /// The page is not encrypted: others can read and change on the way what goes there and what comes back.
     #[error("it asks for a page at {} to be opened without encryption, and http is for this machine alone", Printable::line(.0))]
     Unencrypted(String),
-    /// It has no host, or one that is written so that a person cannot read it.
+    /// The URL has no host, or one that is written so that a person cannot read it.
     #[error("it asks for a URL to be opened whose host cannot be read")]
     NoHost,
 }
@@ -313,7 +317,7 @@ impl UnsafeUrl {
         if scheme != "https" && scheme != "http" {
             return Err(Self::Scheme(scheme));
         }
-        // A browser decodes what is percent-encoded, so that the person would agree to another host than they see.
+        // A browser decodes percent-encoded letters, so the person would agree to another host than the one they see.
         let host = url.host().filter(|host| !host.is_empty() && !host.contains('%')).ok_or(Self::NoHost)?;
         if scheme == "http" && !is_this_machine(host) {
             return Err(Self::Unencrypted(host.to_owned()));
@@ -331,7 +335,7 @@ fn is_this_machine(host: &str) -> bool {
         || in_brackets.and_then(|name| name.parse::<Ipv6Addr>().ok()).is_some_and(|address| address.is_loopback())
 }
 
-/// Whether a host is written in punycode: a browser may show it in other letters, which may look like another name.
+/// True if a host is written in punycode: a browser may show it in other letters, which may look like another name.
 fn is_punycode(host: &str) -> bool {
     host.split('.').any(|label| label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--")))
 }

@@ -1,5 +1,5 @@
-//! The plain data of what was put down: a call in its saved form, a task that is followed, and what is checked when they
-//! are read.
+//! The plain data of calls that were put down: a call in its saved form, a task that a client follows, and the checks
+//! when they are read.
 
 use std::fmt;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) struct Saved {
     params: JsonObject,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<RequestState>,
-    /// What was asked, as it came.
+    /// The questions, as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<JsonObject>,
     #[serde(default, skip_serializing_if = "InputResponses::is_empty")]
@@ -102,21 +102,21 @@ impl TryFrom<Saved> for PendingCall {
 }
 
 impl PendingCall {
-    /// Takes answers as if they were just given: to what was asked, and such as fit it.
+    /// Takes answers as if they were just given: each must be to a question, and fit it.
     fn take_answers(&mut self, answers: InputResponses) -> Result<(), ReadError> {
         if self.has_begun() {
             for (key, answer) in answers {
                 self.answer(&key, &answer).map_err(|error| ReadError::refused(error.to_string()).in_member(key))?;
             }
         } else {
-            // The caller gave them along with a call that was never sent.
+            // The caller gave these answers along with a call that was never sent.
             self.answers.extend(answers);
         }
         Ok(())
     }
 }
 
-/// What a retry adds is kept apart from the parameters, and what is said of a request is an object.
+/// Checks that the parameters hold nothing that a retry adds, and that their metadata is an object.
 fn check_params(params: &JsonObject) -> Result<(), ReadError> {
     let members = RawMembers::of(params.as_raw())?;
     for member in RETRY_MEMBERS {
@@ -158,7 +158,7 @@ fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision
     String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
-/// A task that is being followed. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
+/// A task that a client follows. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
 /// server that it names.
 ///
 /// ```
@@ -174,20 +174,20 @@ fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision
 pub struct PendingTask {
     #[serde(deserialize_with = "known_format")]
     format: u32,
-    /// A task belongs to its server.
+    /// The server that the task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<String>,
-    /// A task belongs to its revision.
+    /// The revision that the task belongs to.
     #[serde(serialize_with = "revision_name", deserialize_with = "known_revision")]
     pub(crate) revision: Revision,
     pub(crate) id: String,
     /// Keys that were answered: a key is never used twice in a task's life, and no person is asked twice (TK-7).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answered: Vec<String>,
-    /// How long the server wants to be left alone between two polls, in milliseconds.
+    /// The milliseconds for which the server wants to be left alone between two polls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) poll_ms: Option<u64>,
-    /// How often it was polled: format 1 of what is saved calls it `looks`.
+    /// The number of polls so far: format 1 of saved calls names it `looks`.
     #[serde(default, rename = "looks")]
     pub(crate) polls: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ pub struct PendingTask {
 }
 
 impl PendingTask {
-    /// A task by its id, of which nothing else is known: it is followed at whichever server it is given to.
+    /// Creates a task of which only the id is known: any client that gets it follows it at its own server.
     pub fn new(revision: Revision, id: impl Into<String>) -> Self {
         Self {
             format: FORMAT,
@@ -212,12 +212,12 @@ impl PendingTask {
         }
     }
 
-    /// The server that has it, as its transport identifies it, if that is known.
+    /// The server that has the task, as its transport identifies it, if that is known.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// Says that the task is at this server, whichever it was created at: what it is answered goes there.
+    /// Says that the task is at this server, wherever it was created: the answers for it go there.
     ///
     /// ```
     /// use mrtr_client::PendingTask;
@@ -232,22 +232,23 @@ impl PendingTask {
         self
     }
 
-    /// Its id.
+    /// The id of the task.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The revision that it was created in.
+    /// The revision that the task was created in.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// When it was created, in ISO 8601, if the server has said so.
+    /// The time of its creation, in ISO 8601, if the server has told it.
     pub fn created_at(&self) -> Option<&str> {
         self.created_at.as_deref()
     }
 
-    /// For how long after its creation it is kept: until then it can be answered. `None` if there is no limit to it.
+    /// The time after its creation for which the server keeps it: until then it can be answered. `None` if there is no
+    /// limit.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl_ms.map(Duration::from_millis)
     }

@@ -1,4 +1,4 @@
-//! Questions to what is no terminal: prompts are written, and answers read, a line a field.
+//! Questions without a terminal: prompts are written, and answers are read, one line for each field.
 
 use std::io::{BufRead, Write};
 
@@ -61,7 +61,7 @@ impl<R: BufRead, W: Write> Prompter for Lines<R, W> {
                 self.say("declined\n")?;
                 return Ok(Entered::Left(ElicitAction::Decline));
             }
-            // What was piped in is not on the screen yet.
+            // A line that was piped in is not on the screen yet.
             self.say(&format!("{}\n", Printable::line(&line)))?;
             match entered(field, &line) {
                 Ok(entered) => return Ok(entered),
@@ -73,5 +73,5 @@ impl<R: BufRead, W: Write> Prompter for Lines<R, W> {
 
 const ESC: &str = "\u{1b}";
 
-/// So many options are listed: a person reads no more.
+/// The most options that are listed: a person reads no more.
 const MAX_OPTIONS: usize = 100;

@@ -15,7 +15,7 @@ pub(super) struct Screen;
 
 impl Prompter for Screen {
     fn say(&mut self, text: &str) -> Result<(), TerminalError> {
-        // Where the prompts go, so that they stay in their order.
+        // The prompts go to stderr too, so the order stays.
         io::stderr().write_all(text.as_bytes()).map_err(TerminalError::Broken)
     }
 
@@ -83,7 +83,7 @@ fn some_options(form: &Form, field: Field<'_>) -> Result<Entered, InquireError> 
     let default: Vec<String> = field.default().and_then(|list| list.to().ok()).unwrap_or_default();
     let position = |value: &String| options.iter().position(|option| option.value == value);
     let first: Vec<usize> = default.iter().filter_map(position).collect();
-    // A validator outlives what it is made from: it has the form, and finds the field again.
+    // A validator must own what it uses: it has a copy of the form, and finds the field again.
     let (whole, name) = (form.clone(), field.name.to_owned());
     let validator = move |marked: &[ListOption<&String>]| {
         let Some(field) = whole.field(&name) else { return Ok(Validation::Valid) };
@@ -105,13 +105,13 @@ fn values<'a, T>(field: Field<'a>, marked: &[ListOption<T>]) -> Vec<&'a str> {
     marked.iter().filter_map(|marked| options.get(marked.index)).map(|option| option.value).collect()
 }
 
-/// What is meant by Esc: a no, no answer, or nothing at all.
+/// Asks what the person means by Esc: a no, no answer, or nothing at all.
 fn leave() -> Result<Option<ElicitAction>, TerminalError> {
     let choices = vec!["Decline: say no to the server", "Cancel: leave it unanswered", "Go back to the question"];
     match Select::new("No answer?", choices).without_help_message().without_filtering().raw_prompt() {
         Ok(choice) if choice.index == 1 => Ok(Some(ElicitAction::Cancel)),
         Ok(choice) if choice.index == 2 => Ok(None),
-        // Esc and Esc again is a no.
+        // A second Esc is a no.
         Ok(_) | Err(InquireError::OperationCanceled) => Ok(Some(ElicitAction::Decline)),
         Err(error) => Err(error.into()),
     }

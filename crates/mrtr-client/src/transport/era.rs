@@ -1,5 +1,5 @@
-//! What the eras need of a transport: the memory of its server's era, and for the legacy one the id of a session, messages
-//! that have no response, and what a server sends on its own.
+//! The parts of a transport that the eras need: the memory of its server's era, and for the legacy one the id of a
+//! session, messages that have no response, and what a server sends on its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use mrtr_schema::{Era, Json, RequestId, Revision};
 
-/// What a transport calls a session: over HTTP the server's `Mcp-Session-Id`. Whoever has it has the session, so it is
-/// never shown.
+/// The id of a session at its transport: over HTTP the server's `Mcp-Session-Id`. A client that has it has the session,
+/// so it is never shown.
 ///
 /// ```
 /// use mrtr_client::SessionId;
@@ -21,12 +21,12 @@ use mrtr_schema::{Era, Json, RequestId, Revision};
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    /// An id, as the transport got it or chose it.
+    /// Creates an id, as the transport got it or chose it.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// Its text, for the transport alone.
+    /// The text of the id, for the transport alone.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for OneWayMessage<'_> {
     }
 }
 
-/// What a server sends before its response.
+/// A message that a server sends before its response.
 ///
 /// ```
 /// use mrtr_client::ServerMessage;
@@ -80,9 +80,9 @@ impl fmt::Debug for OneWayMessage<'_> {
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC has these two beside the response")]
 pub enum ServerMessage {
-    /// It says something.
+    /// The server says something.
     Notification(ServerNotification),
-    /// It asks something, in a session of the legacy era alone.
+    /// The server asks something, in a session of the legacy era alone.
     Request(ServerRequest),
 }
 
@@ -132,10 +132,11 @@ impl fmt::Debug for ServerRequest {
     }
 }
 
-/// What is known of a server's era. Clones are one memory, so that clients that share it agree.
+/// The memory of a server's era. Clones are one memory, so that clients that share it agree.
 ///
-/// A transport that can carry sessions keeps one: for as long as the origin is the same over HTTP, or the process over
-/// stdio. A client that has it finds out which era the server speaks, and goes on in that one.
+/// A transport that can carry sessions keeps one: over HTTP for as long as the origin is the same, and over stdio for
+/// as long as the process is. A client with such a transport finds out which era the server speaks, and goes on in that
+/// one.
 ///
 /// ```
 /// use mrtr_client::EraMemory;
@@ -155,10 +156,10 @@ pub struct EraMemory {
     pub(crate) detection: Detection,
 }
 
-/// How a server's era is found out.
+/// The way to find out a server's era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detection {
-    /// A request is its own probe: what is answered to it, and with which status, tells.
+    /// A request is its own probe: the server's answer and its status tell the era.
     ByRequest,
     /// A probe goes before the first request: a legacy server may run what it does not understand, or say nothing at
     /// all, and nothing else would tell.
@@ -166,14 +167,14 @@ pub(crate) enum Detection {
 }
 
 impl EraMemory {
-    /// The memory of a transport whose server refuses what it does not understand by a status, as over HTTP. A modern
-    /// request is then its own probe, and silence says nothing.
+    /// Creates the memory of a transport whose server can refuse what it does not understand with a status, as over
+    /// HTTP. A modern request is then its own probe, and silence says nothing.
     pub fn of_origin() -> Self {
         Self::new(Detection::ByRequest)
     }
 
-    /// The memory of a transport whose server has no way but messages, as over stdio. `server/discover` goes before the
-    /// first request, and silence, or the end of the process, is what a legacy server may answer to it.
+    /// Creates the memory of a transport whose server has no way but messages, as over stdio. The client sends
+    /// `server/discover` before the first request; a legacy server may answer it with silence, or end its process.
     pub fn of_process() -> Self {
         Self::new(Detection::ByProbe)
     }
@@ -191,7 +192,7 @@ impl EraMemory {
         }
     }
 
-    /// The server has shown that it is of this era.
+    /// Notes that the server has shown that it is of this era.
     pub fn remember(&self, era: Era) {
         let era = match era {
             Era::Modern => MODERN,
@@ -200,15 +201,15 @@ impl EraMemory {
         self.era.store(era, Ordering::Relaxed);
     }
 
-    /// A session has ended: behind an origin another server may stand by now, and a request finds that out. A process that
-    /// was started again is what it was.
+    /// Forgets the era of an origin, after a session has ended: another server may stand behind the origin by now, and
+    /// a request finds that out. A process that is started again is still of its era.
     pub(crate) fn forget_origin(&self) {
         if self.detection == Detection::ByRequest {
             self.forget();
         }
     }
 
-    /// What was known may be so no longer.
+    /// Forgets the era: the server may be of another one by now.
     pub fn forget(&self) {
         self.era.store(UNKNOWN, Ordering::Relaxed);
     }
@@ -220,7 +221,7 @@ impl fmt::Debug for EraMemory {
     }
 }
 
-/// The first revision that a client offers in `initialize`, if it was not told another.
+/// The first revision that a client offers in `initialize`, unless its caller said another.
 pub(crate) const NEWEST_LEGACY: Revision = Revision::LEGACY[Revision::LEGACY.len() - 1];
 
 const UNKNOWN: u8 = 0;

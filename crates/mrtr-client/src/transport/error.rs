@@ -1,11 +1,11 @@
-//! Why an exchange failed before there was a reply.
+//! The error of an exchange that failed before there was a reply.
 
 use std::fmt;
 use std::time::Duration;
 
 use mrtr_schema::Printable;
 
-/// What went wrong with an exchange, where it makes a difference to what can be done about it.
+/// The kinds of failure of an exchange, as far as a caller can do something different about each.
 ///
 /// ```
 /// use mrtr_client::{TransportError, TransportFailure};
@@ -16,26 +16,26 @@ use mrtr_schema::Printable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransportFailure {
-    /// No connection could be made: nothing listens there, or there is no such host.
+    /// The client could not connect: nothing listens there, or there is no such host.
     Unreachable,
     /// The server did not answer in time.
     TimedOut,
-    /// The server wants to know who calls, or does not take what it was shown: 401.
+    /// The server wants to know who calls, or does not accept the credentials: 401.
     Unauthorized,
-    /// The server knows who calls, and does not let them: 403.
+    /// The server knows who calls, and does not let them in: 403.
     Forbidden,
     /// Something answers there, and has nothing at this path: 404.
     NotFound,
     /// The server does not know the session that the request belongs to: it has not run.
     SessionEnded,
-    /// The server asked by a request of its own, as only servers of the legacy era do, on a request of the modern era. It
-    /// may have run.
+    /// The server answered a request of the modern era with a request of its own, as only servers of the legacy era do.
+    /// The request of the client may have run.
     LegacyServer,
     /// Anything else.
     Other,
 }
 
-/// Why an exchange failed before there was a reply.
+/// The error of an exchange that failed before there was a reply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,23 +62,23 @@ pub(crate) struct Busy {
 }
 
 impl TransportError {
-    /// Whatever it was.
+    /// Creates an error of the kind [`Other`](TransportFailure::Other).
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::of(TransportFailure::Other, error)
     }
 
-    /// Something that the caller can be told more about.
+    /// Creates an error of this kind.
     pub fn of(failure: TransportFailure, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { failure, source: error.into(), busy: None, status: None, is_unsent: false }
     }
 
-    /// The server has not looked at the request, since it is too busy: it is sent again, after as long as this at
-    /// least, within the limit for retries that bring nothing new.
+    /// Creates an error that says that the server is too busy to look at the request. The client sends the request
+    /// again, after this long at least, within the limit for retries that bring nothing new.
     pub fn busy(retry_after: Option<Duration>) -> Self {
         Self { busy: Some(Busy { retry_after }), ..Self::new("the server is too busy") }
     }
 
-    /// It came with this HTTP status: a client that looks for a server's era wants to know it.
+    /// Adds the HTTP status that it came with: a client that looks for a server's era wants to know it.
     ///
     /// ```
     /// use mrtr_client::TransportError;
@@ -92,12 +92,12 @@ impl TransportError {
         self
     }
 
-    /// The HTTP status that it came with, if it did.
+    /// The HTTP status that it came with, if it came with one.
     pub fn status(&self) -> Option<u16> {
         self.status
     }
 
-    /// The request did not leave this client: a token for it could not be got, or it could not be written.
+    /// Says that the request did not leave this client: the client could not get a token for it, or could not write it.
     ///
     /// ```
     /// use mrtr_client::TransportError;
@@ -111,8 +111,8 @@ impl TransportError {
         self
     }
 
-    /// Whether the server may have begun with the request that failed, so that sending it again may do it twice. It has
-    /// not if it was never reached, is busy, or refused the request.
+    /// Returns true if the server may have begun with the request that failed, so that sending it again may do it
+    /// twice. The server has not begun if it was never reached, is busy, or refused the request.
     ///
     /// ```
     /// use mrtr_client::{TransportError, TransportFailure};
@@ -135,7 +135,7 @@ impl TransportError {
         may_have && !was_refused && !self.is_unsent && self.busy.is_none()
     }
 
-    /// What went wrong, in a word.
+    /// The kind of failure.
     pub fn failure(&self) -> TransportFailure {
         self.failure
     }
@@ -153,14 +153,14 @@ impl fmt::Display for TransportError {
 }
 
 impl std::error::Error for TransportError {
-    /// What was made of several causes; a single one is all that this shows.
+    /// The error that was given, if it has a cause of its own; a single error is all that this shows.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.source().is_some().then_some(&*self.source)
     }
 }
 
-/// A gateway may say so of a server that has the request.
+/// The status of a timeout: a gateway may send it although the server has the request.
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// A cause may quote a line of the server's.
+/// The longest cause that is shown: it may quote a line of the server's.
 const MAX_CAUSE: usize = 2 * Printable::LINE;

@@ -11,9 +11,9 @@ use super::{
     Transport, TransportError, TransportRequest, TransportResponse,
 };
 
-/// A transport whose messages are shown to an observer as they go out and come in.
+/// A transport that shows its messages to an observer as they go out and come in.
 ///
-/// What is shown has answers and states in it, as they are: it is for a terminal, and not for a log.
+/// The messages have answers and states in them, as they are: show them on a terminal, and not in a log.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -61,17 +61,17 @@ pub struct ObservedTransport<T, F> {
     reason = "requests and answers go out; questions, notifications and a response come back"
 )]
 pub enum WireMessage<'a> {
-    /// What the client asks of the server.
+    /// A request of the client's.
     Request(&'a str),
-    /// What the client sends and has no response: in a session, its answers and what it tells the server.
+    /// A message of the client's that has no response: in a session, its answers and what it tells the server.
     OneWay(&'a str),
-    /// What the server says on the way.
+    /// A notification that the server sends on the way.
     Notification(&'a ServerNotification),
-    /// What the server asks on the way, in a session.
+    /// A question that the server asks on the way, in a session.
     Question(&'a ServerRequest),
-    /// What the server answers. It is the server's text: show it as [`Printable`](mrtr_schema::Printable).
+    /// The server's response. It is the server's text: show it as [`Printable`](mrtr_schema::Printable).
     Response(&'a str),
-    /// What came in place of a response, or of what was sent: nothing, or what is no message.
+    /// The failure of an exchange or of sending: nothing came, or something that is no message.
     Failure(&'a TransportError),
 }
 
@@ -80,7 +80,7 @@ where
     T: Transport,
     F: Fn(WireMessage<'_>) + Send + Sync + 'static,
 {
-    /// Shows what goes over this transport.
+    /// Wraps a transport, and shows the observer what goes over it.
     pub fn new(transport: T, observer: F) -> Self {
         Self { transport, observer }
     }

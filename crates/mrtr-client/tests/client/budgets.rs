@@ -1,4 +1,4 @@
-//! What a client keeps of a server that has much to say: bounded in sum, not only for each reply.
+//! The bounds on what a client keeps of a server that has much to say: in sum, not only for each reply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::common::{asks_form, complete, results, within_a_minute};
 
-/// Says something long so many times before each reply.
+/// A server that says something long so many times before each reply.
 #[derive(Debug)]
 struct Chatty {
     times: usize,
@@ -64,10 +64,10 @@ async fn events_wait_for_one_who_does_not_read_within_a_budget_of_bytes() {
     let long = Json::of(&json!({ "text": "x".repeat(1 << 20) })).unwrap();
     let (bytes, _) = bytes_waiting(Chatty { times: 100, params: long }).await;
     assert!(bytes <= budget && bytes > budget / 2, "{bytes} of {budget} bytes");
-    // Nor may there be too many of the short ones.
+    // There may not be too many short events either.
     let (_, events) = bytes_waiting(Chatty { times: 5000, params: Json::of(&json!({})).unwrap() }).await;
     assert_eq!(events, 1024);
-    // One that is longer than all of it is missed by itself, and takes no other with it.
+    // An event that is longer than the whole budget is missed by itself, and no other is.
     let long = Json::of(&json!({ "text": "x".repeat(budget) })).unwrap();
     let (bytes, events) = bytes_waiting(Chatty { times: 3, params: long }).await;
     assert_eq!((bytes, events), (0, 2), "a round, and its end");
@@ -85,7 +85,7 @@ async fn two_who_watch_see_the_same_and_one_who_leaves_is_not_waited_for() {
         seen.push((event.call, matches!(event.kind, EventKind::Done)));
     }
     assert_eq!(seen, [(1, false), (1, true), (2, false), (2, true)]);
-    // One who waits is woken by what happens next, and by the end of the client.
+    // A reader that waits wakes with the next event, and at the end of the client.
     let script = Script::new().result(complete("c"));
     let client = Client::builder(script).build();
     let events = client.events();

@@ -47,7 +47,7 @@ fn worker() -> (InMemory, Arc<Work>) {
     (InMemory::new(server.build().unwrap()), state)
 }
 
-/// A server that asks, and never answers what it is answered.
+/// A server that asks, and never responds to the answers.
 #[derive(Debug, Default)]
 struct Asks {
     retried: Arc<Notify>,

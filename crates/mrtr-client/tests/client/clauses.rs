@@ -106,7 +106,7 @@ async fn cl_4_the_fields_belong_to_that_retry_only() {
     client.call_tool("t", json!({})).await.unwrap();
     assert_eq!(calls(&script)[2], calls(&script)[0]);
 
-    // Nor do those that a caller gave along outlive the first request.
+    // Answers that a caller gave along do not outlive the first request either.
     let script = Script::new().result(asks_roots("a", None)).result(complete("done"));
     let client = rooted(script.clone());
     let params = json!({ "name": "t", "requestState": "given", "inputResponses": { "x": {} } });
@@ -115,7 +115,7 @@ async fn cl_4_the_fields_belong_to_that_retry_only() {
     assert_eq!(calls(&script)[1].1, json!({ "name": "t", "inputResponses": { "a": { "roots": [] } } }));
 }
 
-/// By hand: a client that has a question and asks nobody would go round in circles.
+/// The test drives the call by hand: a client that has a question and asks no person would go round in circles.
 #[test]
 fn cl_4_a_key_that_was_skipped_in_one_round_is_asked_in_the_next() {
     let params = JsonObject::parse(r#"{"name": "t"}"#).unwrap();
@@ -253,7 +253,7 @@ async fn el_5_an_answer_is_checked_before_it_is_sent() {
     );
     assert_eq!(script.sent().len(), 1);
 
-    // Whoever was asked may check before it answers, and the same rules hold for a call driven by hand.
+    // A handler may check before it answers, and the same rules hold for a call driven by hand.
     let mut pending = error.into_pending().unwrap();
     assert!(matches!(pending.accept("who", &json!({ "name": "A", "age": 40 })), Err(AnswerError::Invalid { .. })));
     assert!(pending.accept("who", &json!({ "name": {}, "age": 40 })).is_err());
@@ -322,7 +322,7 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
     assert!(client.capabilities().samples_with_tools());
     client.call_tool("t", json!({})).await.unwrap();
 
-    // A model that uses a tool which nobody offered has gone wrong.
+    // A model that uses a tool which it was not offered has gone wrong.
     let script = Script::new().result(asks_model(&json!({ "messages": [message], "maxTokens": 10 })));
     let uses = SamplingContent::ToolUse(ToolUseContent::new("1", "weather", JsonObject::default()));
     let client = Client::builder(script)

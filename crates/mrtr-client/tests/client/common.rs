@@ -1,4 +1,4 @@
-//! What the tests share: a server in memory, a server that is a function, and replies to choose from.
+//! The parts that the tests share: a server in memory, a server that is a function, and replies to choose from.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A server in the same process. Whoever drops an exchange drops what the server does for it.
+/// A server in the same process. Dropping an exchange drops what the server does for it.
 #[derive(Debug, Clone)]
 pub(crate) struct InMemory {
     server: Server,
@@ -107,12 +107,12 @@ impl<F: Fn(&Value, &RequestId) -> String + Send + Sync + 'static> Transport for 
     }
 }
 
-/// What a script was sent.
+/// The messages that were sent to a script.
 pub(crate) fn sent(script: &Script) -> Vec<Value> {
     script.sent().iter().map(|message| message.to().unwrap()).collect()
 }
 
-/// The method and parameters of what a script was sent, without the metadata that the client adds.
+/// The method and the parameters of the messages that were sent to a script, without the metadata that the client adds.
 pub(crate) fn calls(script: &Script) -> Vec<(String, Value)> {
     let call = |mut message: Value| {
         let mut params = message["params"].take();
@@ -122,7 +122,7 @@ pub(crate) fn calls(script: &Script) -> Vec<(String, Value)> {
     sent(script).into_iter().map(call).collect()
 }
 
-/// Takes out of the metadata what every client says of itself. What the caller said stays, and is compared.
+/// Takes out of the metadata what every client says of itself. What the caller said stays, and the tests compare it.
 pub(crate) fn remove_ours(params: &mut Value) {
     const OURS: [&str; 3] = ["protocolVersion", "clientInfo", "clientCapabilities"];
     let Some(params) = params.as_object_mut() else { return };
@@ -182,7 +182,7 @@ pub(crate) fn greeter() -> Server {
     Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build().unwrap()
 }
 
-/// Runs this on a thread of its own, and fails if it takes as long as only what never ends, or is quadratic, would.
+/// Runs this on a thread of its own, and fails if it takes so long that it must be endless or quadratic.
 pub(crate) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(work()));

@@ -1,4 +1,4 @@
-//! What a user interface sees of calls: rounds, questions, progress and logs; and trace context.
+//! The events of calls that a user interface sees: rounds, questions, progress and logs; and trace context.
 
 use std::time::Duration;
 

@@ -72,7 +72,7 @@ async fn a_busy_server_is_left_alone_for_as_long_as_it_wants() {
     assert_eq!(begun.elapsed(), Duration::from_hours(8), "within reason");
 }
 
-/// Puts the first request off for a minute, in the way of HTTP's `Retry-After`.
+/// A server that puts the first request off for a minute, as with HTTP's `Retry-After`.
 #[derive(Debug)]
 struct RetryAfter;
 

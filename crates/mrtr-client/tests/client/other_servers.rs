@@ -42,7 +42,7 @@ async fn a_call_is_not_picked_up_at_another_server() {
     assert!(is_refused(&error, &script), "{error}");
     assert_eq!(error.pending().unwrap().server(), Some("a function"), "the call is as it was");
 
-    // Unless the caller says that it may.
+    // The caller may say that it goes on here.
     client.resume(error.into_pending().unwrap().trust_other_server(client.server())).await.unwrap();
     assert_eq!(calls(&script)[0].1["inputResponses"]["card"]["content"]["pin"], "0000");
 }
@@ -69,7 +69,7 @@ async fn a_call_that_has_begun_and_names_no_server_is_not_sent() {
     assert!(matches!(&error.kind, CallErrorKind::OtherServer { began_at: None, .. }), "{error}");
     assert_eq!(script.sent().len(), 0);
 
-    // One that was never sent belongs to nobody yet, and to this server from then on.
+    // A call that was never sent belongs to no server yet, and to this one from then on.
     let script = Script::new().result(asks_roots("r", Some("sealed")));
     let new = PendingCall::new(Revision::V2026_07_28, "tools/call", JsonObject::parse(r#"{"name": "t"}"#).unwrap());
     let error = Client::builder(script).build().resume(new).await.unwrap_err();

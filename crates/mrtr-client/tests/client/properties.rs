@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::common::remove_ours;
 
-/// What a server may do with a request.
+/// The things that a server may do with a request.
 #[derive(Debug, Clone)]
 enum Move {
     Complete,
@@ -145,7 +145,7 @@ impl Played {
         Ok(json!({ "jsonrpc": "2.0", "id": request.id, "result": result }).to_string())
     }
 
-    /// What the next retry must carry, if this asks for one.
+    /// Notes what the next retry must carry, if this result asks for one.
     fn note(&mut self, result: &Value, revision: Revision) {
         let is_interim = match revision {
             Revision::Draft202602 => result.get("inputRequests").or(result.get("requestState")).is_some(),
@@ -236,7 +236,7 @@ const LIMITS: Limits = Limits {
     list_bytes: 1000,
 };
 
-/// Each round may be put off three times before it, each look may be as well, and a look may need a second request.
+/// Each round may be put off three times before it, and so may each poll; a poll may need a second request.
 const MOST_REQUESTS: usize = (5 + 2 * 7 + 5 + 3) * (3 + 1);
 
 fn run(moves: Vec<Move>, revision: Revision) -> (Player, Result<(), CallError>) {

@@ -1,4 +1,5 @@
-//! What a server may ask in one call of a session: as much as a modern one may, however it spreads it.
+//! The limit on a server's questions in one call of a session: as many as a modern one may ask, however it spreads
+//! them.
 
 use std::fmt;
 use std::future::pending;
@@ -18,20 +19,20 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
-/// What a server does in the middle of a call.
+/// A step of a server in the middle of a call.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Asks for roots, under this id and with so long parameters.
+    /// Asks for roots, under this id and with parameters of this length.
     Roots(RequestId, usize),
-    /// Asks what is never answered.
+    /// Asks a question that is never answered.
     Form(i64),
     Ping(RequestId),
     Withdraw(RequestId),
-    /// Waits until it has so many answers more.
+    /// Waits until it has this many more answers.
     Answers(u32),
     /// Lets the client look at what was said.
     Pause,
-    /// Waits for more than will come.
+    /// Waits for ever.
     Never,
 }
 
@@ -60,7 +61,7 @@ impl Asking {
         Self::with(steps, true)
     }
 
-    /// One that hears answers, and never says that it has taken them.
+    /// A server that hears answers, and never says that it has taken them.
     fn taking_no_answers(steps: impl IntoIterator<Item = Step>) -> Self {
         Self::with(steps, false)
     }
@@ -76,7 +77,7 @@ impl Asking {
         }))
     }
 
-    /// How many questions it has got to.
+    /// The number of questions that it has got to.
     fn asked(&self) -> usize {
         self.0.asked.load(Ordering::SeqCst)
     }
@@ -159,7 +160,7 @@ fn client(server: &Asking, limits: Limits) -> Client {
         .build()
 }
 
-/// How a call ends, which it does.
+/// Makes a call, which ends, and returns how.
 async fn called(server: &Asking, limits: Limits) -> Result<(), Stop> {
     let client = client(server, limits);
     let call = tokio::time::timeout(Duration::from_mins(5), client.call_tool("t", json!({})));

@@ -17,7 +17,7 @@ use mrtr_schema::{CallToolResult, Era, Json, Revision};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What becomes of a call that is sent.
+/// The fate of a call that is sent.
 #[derive(Debug, Clone)]
 enum Sent {
     /// The server has not begun with it.
@@ -26,7 +26,7 @@ enum Sent {
     Begun(Vec<Said>, End),
 }
 
-/// How a request fails that has not run.
+/// The failures of a request that has not run.
 #[derive(Debug, Clone, Copy)]
 enum Refused {
     SessionEnded,
@@ -37,7 +37,7 @@ enum Refused {
     Unsent,
 }
 
-/// What a server says while a call goes on.
+/// A message of a server while a call goes on.
 #[derive(Debug, Clone, Copy)]
 enum Said {
     Ping,
@@ -50,7 +50,7 @@ enum Said {
     Wait,
 }
 
-/// How a call ends that has begun.
+/// The ends of a call that has begun.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Result,
@@ -59,13 +59,13 @@ enum End {
     OtherVersion,
     Reset,
     Status(u16),
-    /// What a server does that has said something, and then has forgotten all about it.
+    /// The server has said something, and then has forgotten all about the session.
     SessionEnded,
     Busy,
     Never,
 }
 
-/// What becomes of a message that has no response.
+/// The fate of a message that has no response.
 #[derive(Debug, Clone, Copy)]
 enum OneWay {
     Taken,
@@ -82,7 +82,7 @@ enum OneWay {
 #[derive(Debug, Clone)]
 struct Plan {
     is_forced: bool,
-    /// Whether it says that it is modern when it is asked.
+    /// True if the server says that it is modern when it is asked.
     is_modern: bool,
     calls: Vec<Sent>,
     one_way: Vec<OneWay>,
@@ -103,13 +103,13 @@ struct State {
     one_way: VecDeque<OneWay>,
     sessions: u32,
     asked: i64,
-    /// How many answers it was sent.
+    /// The number of answers that were sent to it.
     one_way_sent: u32,
-    /// How often the call was sent, and how often since the server has begun with it.
+    /// The number of times that the call was sent, and since the server has begun with it.
     sent: u32,
     begun: u32,
     sent_after: u32,
-    /// How the call ends that has begun, and whether it has begun in a session.
+    /// The end of the call that has begun, and whether it has begun in a session.
     last: Option<End>,
     is_in_session: bool,
 }
@@ -166,7 +166,7 @@ impl Hostile {
     async fn say(&self, said: Said, on_message: &mut (dyn FnMut(ServerMessage) + Send)) {
         let asked = {
             let mut state = self.0.state.lock().unwrap();
-            // What is withdrawn is what was asked last.
+            // The server withdraws what it asked last.
             state.asked += i64::from(matches!(said, Said::Ping | Said::Roots | Said::Form));
             state.asked
         };
@@ -355,7 +355,7 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// A client of this server, which answers for roots at once and to forms never.
+/// A client of this server. It answers questions for roots at once, and forms never.
 fn client(server: &Hostile, is_forced: bool) -> Client {
     let limits = Limits { gathering: Some(Duration::from_mins(1)), ..Limits::default() };
     let builder = Client::builder(server.clone())
@@ -478,7 +478,7 @@ proptest! {
             Err(_) => {}
         }
         drop(state);
-        // Nor does a caller that picks it up send it again, in a session.
+        // In a session, a caller that picks it up does not send it again either.
         if let Err(error @ CallError { kind: CallErrorKind::InDoubt { .. }, .. }) = called {
             let again = runtime.block_on(client.resume(error.into_pending().unwrap())).unwrap_err();
             prop_assert!(matches!(again.kind, CallErrorKind::HeldByServer), "{again}");

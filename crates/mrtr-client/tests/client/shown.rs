@@ -12,12 +12,12 @@ use super::common::{Function, InMemory, asks_form, complete, greeter, rooted};
 
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{8}\u{202e}\u{2066}\u{e0041}";
 
-/// Much text, that would take a terminal over.
+/// A long text that would take a terminal over.
 fn nasty() -> String {
     format!("Pay {}", ESCAPES.repeat(1 << 12))
 }
 
-/// Whether a text may be shown as it is, in one line.
+/// True if a text may be shown as it is, in one line.
 fn is_harmless(text: &str) -> bool {
     let acts = |char: char| {
         char.is_control()

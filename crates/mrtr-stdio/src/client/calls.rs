@@ -1,4 +1,4 @@
-//! The calls that are under way on a connection: what a server sends is handed to the one that it is for.
+//! The calls that are under way on a connection, which hand what a server sends to the call that it is for.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -16,40 +16,40 @@ pub(super) struct Calls(Mutex<Table>);
 #[derive(Debug, Default)]
 struct Table {
     calls: HashMap<RequestId, Call>,
-    /// How many there were.
+    /// The number of calls that have begun.
     begun: u64,
-    /// Why there can be no more.
+    /// The reason that there can be no more calls.
     over: Option<String>,
-    /// Whether a session of the legacy era has begun: in it, the server may ask.
+    /// True once a session of the legacy era has begun: in it, the server may ask.
     has_session: bool,
-    /// What the server asked while no call was under way, with what it takes: the next call has it answered.
+    /// The questions that came while no call was under way, with their bytes: the next call has them answered.
     asked: VecDeque<(ServerRequest, usize)>,
 }
 
 #[derive(Debug)]
 struct Call {
-    /// How many began before it.
+    /// The number of calls that began before it.
     place: u64,
     /// The token of its progress, where that is not its id.
     token: Option<RequestId>,
-    /// Whether it belongs to a session, so that it can be asked.
+    /// True if the call belongs to a session, so that the server can ask in it.
     is_in_session: bool,
     events: mpsc::UnboundedSender<Event>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// What happens to a call.
+/// An event of a call.
 #[derive(Debug)]
 pub(super) enum Event {
     /// The server says or asks something before it responds, in so many bytes.
     Message(ServerMessage, usize),
     /// The response, as it came.
     Response(String),
-    /// There will be none.
+    /// There will be no response.
     Failed(String),
 }
 
-/// What tells whose a notification is.
+/// The call that a notification is for, as far as it says.
 #[derive(Debug)]
 pub(super) enum Recipient {
     /// The call with this id, or with this token.
@@ -99,7 +99,7 @@ impl Calls {
         }
     }
 
-    /// A session has begun: from now on the server may ask.
+    /// Notes that a session has begun: from now on the server may ask.
     pub(super) fn begin_session(&self) {
         self.table().has_session = true;
     }
@@ -108,8 +108,9 @@ impl Calls {
         self.table().has_session
     }
 
-    /// Hands a question to the call that is most likely asked: the one of the session that began first. Nothing on the
-    /// wire says whose it is. If there is none, it waits for the next one; questions beyond a bound are dropped.
+    /// Hands a question to the call that it is most likely for: the one of the session that began first. Nothing on the
+    /// wire says whose it is. If there is no such call, the question waits for the next one; questions beyond a bound
+    /// are dropped.
     pub(super) fn ask(&self, request: ServerRequest, bytes: usize) {
         let mut table = self.table();
         let waiting: usize = table.asked.iter().map(|(_, bytes)| bytes).sum();
@@ -126,7 +127,7 @@ impl Calls {
         let mut table = self.table();
         let call = match id {
             Some(id) => table.calls.remove(id),
-            // The server could not read a message, nor its id: it is clear whose it was if there is one call alone.
+            // The server could not read a message or its id: if there is only one call, the message was that call's.
             None if table.calls.len() == 1 => table.calls.drain().next().map(|(_, call)| call),
             None => None,
         };
@@ -177,7 +178,7 @@ impl Calls {
 }
 
 impl UnderWay {
-    /// What happens next.
+    /// Waits for the next event.
     pub(super) async fn next(&mut self) -> Event {
         let event = self.events.recv().await;
         if let Some(Event::Message(_, bytes)) = &event {
@@ -186,7 +187,7 @@ impl UnderWay {
         event.unwrap_or_else(|| Event::Failed("the connection is over".to_owned()))
     }
 
-    /// Whether it has neither a response nor an error.
+    /// True if the call has neither a response nor an error.
     pub(super) fn is_open(&self) -> bool {
         self.calls.table().is_open(self)
     }
@@ -214,7 +215,7 @@ impl Call {
 }
 
 impl Table {
-    /// Hands over what waits for a call that can be asked, if there is one.
+    /// Hands the waiting questions to a call of the session, if there is one.
     fn hand_over_asked(&mut self) {
         let Self { calls, asked, .. } = self;
         let first = calls.values().filter(|call| call.is_in_session).min_by_key(|call| call.place);
@@ -224,13 +225,13 @@ impl Table {
         }
     }
 
-    /// Whether this very call is under way, and not another one that has its id by now.
+    /// True if this very call is under way, and not another one that has its id by now.
     fn is_open(&self, call: &UnderWay) -> bool {
         self.calls.get(&call.id).is_some_and(|open| open.place == call.place)
     }
 }
 
-/// How many questions wait for a call.
+/// The most questions that wait for a call.
 pub(super) const MAX_ASKED: usize = 64;
 
 /// The most bytes of notifications that wait for a call.

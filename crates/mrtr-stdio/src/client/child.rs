@@ -18,7 +18,7 @@ use super::connection::Connection;
 use crate::error::StdioTransportError;
 use crate::lines::{Line, LineReader};
 
-/// How a server is started, as often as it takes.
+/// The command and the settings that start a server, as often as it takes.
 pub(super) struct Launch {
     command: Mutex<Command>,
     program: String,
@@ -44,7 +44,7 @@ impl Launch {
         &self.program
     }
 
-    /// What saved calls name the server by.
+    /// The identity of the server in saved calls.
     pub(super) fn identity(&self) -> String {
         let command = self.command.lock().unwrap_or_else(PoisonError::into_inner);
         format!("{} (command line {})", self.program, command_line_digest(command.as_std()))
@@ -109,7 +109,7 @@ impl Drop for RunningChild {
     }
 }
 
-/// Waits until the process ends, by itself or because it is to, and tells how it did.
+/// Waits until the process ends, by itself or because it is told to, and says how it ended.
 async fn watch_over(
     mut child: Child,
     closed: oneshot::Receiver<()>,
@@ -139,7 +139,7 @@ async fn end(child: &mut Child, limit: Duration) -> io::Result<ExitStatus> {
     child.wait().await
 }
 
-/// Asks a process to end; whether that is possible here.
+/// Asks a process to end, and returns true if that was possible.
 #[cfg(unix)]
 fn terminate(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process};
@@ -172,7 +172,7 @@ fn command_line_digest(command: &std::process::Command) -> String {
     if let Some(folder) = command.get_current_dir() {
         part(&mut digest, b'd', folder.as_os_str());
     }
-    // They come in the order of their names, whichever was set first.
+    // The variables come in the order of their names, whichever was set first.
     for (name, value) in command.get_envs() {
         part(&mut digest, b'n', name);
         if let Some(value) = value {
@@ -187,7 +187,7 @@ fn command_line_digest(command: &std::process::Command) -> String {
     text
 }
 
-/// A part, after its kind and its length: what stands in one part is never taken for two.
+/// Adds a part, after its kind and its length, so that one part is never taken for two.
 fn part(digest: &mut Sha256, kind: u8, text: &OsStr) {
     let bytes = text.as_encoded_bytes();
     digest.update([kind]);
@@ -197,5 +197,5 @@ fn part(digest: &mut Sha256, kind: u8, text: &OsStr) {
 
 const LONGEST_LOG_LINE: usize = 64 * 1024;
 
-/// How many bytes of the digest are kept: no other command line is found that has them.
+/// The number of bytes of the digest that are kept: no other command line can be found that has them.
 const SHOWN: usize = 16;

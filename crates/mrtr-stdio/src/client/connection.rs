@@ -1,4 +1,4 @@
-//! One connection of a client: requests out, and what comes back is handed to the calls that it is for.
+//! One connection of a client: it sends requests out, and hands what comes back to the calls that it is for.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,28 +19,28 @@ use super::calls::{Calls, Event, Recipient, UnderWay};
 use crate::lines::{Line, LineReader};
 use crate::output::{Output, Withdrawn};
 
-/// How the server's process ended, once it has.
+/// The end of the server's process: how it ended, once it has.
 pub(super) type Exit = watch::Receiver<Option<String>>;
 
 /// A connection to a server.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// What a session over this connection is called: it ends with the connection.
+    /// The id of a session over this connection: it ends with the connection.
     pub(super) session: SessionId,
     calls: Arc<Calls>,
-    /// Nothing once it is closed.
+    /// `None` once the connection is closed.
     sending: Mutex<Option<Sending>>,
 }
 
-/// What sends: the server's input ends when all of it is gone.
+/// The sending side: the server's input ends when all of it is gone.
 #[derive(Debug, Clone)]
 struct Sending {
     output: Output,
-    /// What is to be said beside requests.
+    /// The messages to send beside requests.
     asides: mpsc::UnboundedSender<Aside>,
 }
 
-/// What is said beside requests, and waits for nothing.
+/// A message beside requests, which waits for nothing.
 #[derive(Debug)]
 enum Aside {
     /// A request was given up.
@@ -49,7 +49,7 @@ enum Aside {
     Pong(RequestId),
 }
 
-/// What hears the server, and may say something beside.
+/// The side that hears the server, and may send messages beside requests.
 struct Listener {
     calls: Arc<Calls>,
     asides: mpsc::WeakUnboundedSender<Aside>,
@@ -85,7 +85,7 @@ impl Connection {
         self.calls.end("the connection was closed");
     }
 
-    /// Sends a request, tells of notifications as they come, and gives the response.
+    /// Sends a request, reports notifications as they come, and gives the response.
     pub(super) async fn exchange(
         &self,
         request: TransportRequest<'_>,
@@ -98,8 +98,8 @@ impl Connection {
         let Some(Sending { output, asides }) = sending else { return Err(self.closed()) };
         let withdrawn = Withdrawn::default();
         output.send_unless(request.message.to_owned(), &withdrawn).await.map_err(|_| self.closed())?;
-        // From here on the server may have it. The input may be closed meanwhile: that is not put off.
-        // The one that begins a session must not be cancelled.
+        // From here on the server may have the request. This side must not hold the input open, so it can be closed
+        // meanwhile. A request that begins a session must not be cancelled.
         let asides = (!begins_session).then(|| asides.downgrade());
         let mut sent = Sent { call, id: request.id.clone(), withdrawn, asides };
         drop(output);
@@ -121,7 +121,7 @@ impl Connection {
 
     /// Sends a message of the session that has no response.
     pub(super) async fn send(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
-        // What the server asks is heard from here on: it asks nothing before it was told that the session has begun.
+        // The server's questions are heard from here on: it asks nothing before it hears that the session has begun.
         self.calls.begin_session();
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(Sending { output, .. }) = sending else { return Err(self.closed()) };
@@ -138,7 +138,7 @@ struct Sent {
     call: UnderWay,
     id: RequestId,
     withdrawn: Withdrawn,
-    /// Nothing, if the server is not to hear of it.
+    /// `None` if the server is not to hear of it.
     asides: Option<mpsc::WeakUnboundedSender<Aside>>,
 }
 
@@ -185,11 +185,12 @@ async fn say_asides(mut said: mpsc::UnboundedReceiver<Aside>, output: Output, po
     }
 }
 
-/// Writes until this side closes it, or until it cannot be written: then the server is at its end, and so is reading.
+/// Writes until this side closes the output, or until writing fails: then the server is at its end, and reading ends
+/// too.
 async fn writing_until_closed(writing: impl Future<Output = std::io::Result<()>>, calls: Arc<Calls>) {
     if let Err(error) = writing.await {
         tracing::debug!(%error, "the server cannot be written to");
-        // Why, reading may know better: if the process has ended, it has its status.
+        // The reader may know a better reason: if the process has ended, it has the status.
         tokio::time::sleep(EXIT_WAIT).await;
         calls.end(&format!("the server cannot be written to: {error}"));
     }
@@ -200,9 +201,10 @@ async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit
     let exited = async {
         match exit.clone() {
             Some(mut exit) => {
-                // If the sender is gone, the runtime is at its end, and nothing is left to be told.
+                // If the sender is gone, the runtime is at its end, and there is nothing left to tell.
                 let _ = exit.wait_for(Option::is_some).await;
-                // What it has written before is read first. Another process may hold its output open.
+                // The reader first takes what the process wrote before it ended. Another process may hold its output
+                // open.
                 tokio::time::sleep(EXIT_WAIT).await;
             }
             None => std::future::pending().await,
@@ -243,7 +245,7 @@ impl Listener {
                 let request = ServerRequest { id, method: method.into_owned(), params: all_params(line) };
                 if request.method == "ping" { self.pong(request.id) } else { self.calls.ask(request, line.len()) }
             }
-            // No server of the modern protocol sends one, and none is answered.
+            // No server of the modern era sends a request, and the client answers none.
             Ok(Envelope::Request { method, .. }) => {
                 tracing::warn!(method = %Printable::line(&method), "the server sent a request, which was dropped");
             }
@@ -251,8 +253,8 @@ impl Listener {
         }
     }
 
-    /// Says that the client is there, whether a call is under way or not. A server that does not take what it is sent, and
-    /// asks on and on, is not answered.
+    /// Says that the client is there, whether a call is under way or not. The client does not answer a server that
+    /// takes no answers and asks on and on.
     fn pong(&self, id: RequestId) {
         if self.pongs.fetch_add(1, Ordering::Relaxed) >= MAX_PONGS {
             self.pongs.fetch_sub(1, Ordering::Relaxed);
@@ -283,11 +285,11 @@ fn all_params(line: &[u8]) -> Json {
     message.get("params").and_then(|params| Json::from_raw(params).ok()).unwrap_or_else(empty)
 }
 
-/// How many connections this process has begun.
+/// The number of connections that this process has begun.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 
-/// How many answers to pings wait to be written.
+/// The most answers to pings that wait to be written.
 const MAX_PONGS: usize = 64;
 
-/// How long to wait for what else is to be known of a server that has ended.
+/// The time to wait for the last output and the exit status of a server that has ended.
 const EXIT_WAIT: Duration = Duration::from_millis(500);

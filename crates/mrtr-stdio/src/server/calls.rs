@@ -25,7 +25,7 @@ impl Calls {
         }
     }
 
-    /// Stops a request, with what it has in the queue. One that is over, or never was, is nothing to complain about: the
+    /// Stops a request, with what it has in the queue. A request that is over, or never was, is no error: the
     /// cancellation and the response may have met on the way.
     pub(super) fn cancel(&self, id: &RequestId) {
         if let Some(call) = self.entries().get(id) {
@@ -66,7 +66,7 @@ pub(super) struct WaitingRequests {
 pub(super) struct WaitingRequest {
     pub(super) id: RequestId,
     pub(super) message: Bytes,
-    /// By which it can be cancelled; in a session, the id may be in use there.
+    /// The handle by which the client can cancel it; in a session, the id may be in use there.
     pub(super) under_way: Option<UnderWay>,
     pub(super) in_session: bool,
 }
@@ -103,5 +103,5 @@ impl WaitingRequests {
     }
 }
 
-/// How many bytes the requests that wait may have together.
+/// The most bytes that the requests that wait may have together.
 pub(super) const MOST_BYTES: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! One connection: lines in, each answered by itself, and what is answered out on one output.
+//! One connection: it reads lines, answers each by itself, and writes all answers to one output.
 
 use std::io;
 use std::pin::pin;
@@ -23,8 +23,8 @@ use super::legacy::{self, Agreed, OpenSession, says_version};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
-/// Serves on a pair of streams until one of them ends or `stop` is over. Then `at_end` is called, and what runs is waited
-/// for.
+/// Serves on a pair of streams until one of them ends or `stop` is over. Then it calls `at_end`, and waits for what
+/// runs.
 pub(super) async fn serve<R, W>(
     server: Server,
     options: Options,
@@ -44,7 +44,7 @@ where
         read = connection.read(&mut lines) => read,
         () = stop => Ok(()),
         written = &mut writing => {
-            // The client cannot hear what is answered any more.
+            // The client cannot read any answers from now on.
             at_end();
             connection.abandon();
             let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain()).await;
@@ -52,7 +52,7 @@ where
         }
     };
     at_end();
-    // The output ends when all that could send has ended.
+    // The output ends when everything that can send has ended.
     let finishing = async { tokio::join!(connection.drain(), writing).1 };
     let finished = tokio::time::timeout(options.shutdown_timeout, finishing).await;
     let Ok(written) = finished else {
@@ -62,7 +62,7 @@ where
     ended.and(if_not_gone(written))
 }
 
-/// That the client has gone is how a connection ends, and nothing that went wrong.
+/// Passes an error on, unless it says that the client has gone: connections end like that, and nothing went wrong.
 fn if_not_gone(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
@@ -71,14 +71,14 @@ struct Connection {
     server: Server,
     output: Output,
     calls: Calls,
-    /// Each request that runs, each subscription, and what a session listens with.
+    /// The tasks of requests that run, of subscriptions, and of a session that listens.
     tasks: JoinSet<()>,
-    /// What a client of the legacy era has agreed on.
+    /// The agreement with a client of the legacy era.
     agreed: Agreed,
     request_permits: Arc<Semaphore>,
     waiting: WaitingRequests,
     subscription_permits: Arc<Semaphore>,
-    /// Whether the connection is at its end: subscriptions would not end by themselves.
+    /// True once the connection is at its end: subscriptions would not end by themselves.
     ending: watch::Sender<bool>,
 }
 
@@ -107,7 +107,7 @@ impl Connection {
                     continue;
                 }
                 line = lines.next() => line?,
-                // A set keeps what its tasks gave until it is asked for it.
+                // A set keeps the results of its tasks until they are taken out.
                 Some(_) = self.tasks.join_next() => continue,
             };
             match line {
@@ -120,8 +120,8 @@ impl Connection {
 
     /// Begins to answer a message: the seam between the lines of a connection and its server.
     ///
-    /// What is answered at once waits for the output: a client that sends much that is refused, and does not read why,
-    /// is not read on.
+    /// An answer that is given at once waits for the output: the server stops reading a client that sends much that is
+    /// refused, and does not read why.
     async fn take(&mut self, message: Bytes) {
         match Envelope::parse(&message) {
             Ok(Envelope::Request { id, method, params }) => {
@@ -140,9 +140,9 @@ impl Connection {
                 }
                 self.tell_session(message).await;
             }
-            // Only a session asks its client anything; and a response is never answered.
+            // Only a session asks its client anything, and no response is answered.
             Ok(Envelope::Result { .. } | Envelope::Error { .. }) => self.tell_session(message).await,
-            // What cannot be read is refused by the server, in its words.
+            // The server refuses what it cannot read, in its own words.
             Err(_) => {
                 if let Some(text) = self.server.handle(message, Context::new()).await.last().await {
                     let _ = self.output.send(text).await;
@@ -151,7 +151,8 @@ impl Connection {
         }
     }
 
-    /// Begins a session, or what the server has in its stead. A client that begins another one is done with the first.
+    /// Begins a session, or agrees on a version if the server keeps no sessions. A client that begins another session
+    /// is done with the first.
     ///
     /// It is answered before the next line is read, which may belong to the session.
     async fn initialize(&mut self, id: RequestId, message: Bytes) {
@@ -194,19 +195,19 @@ impl Connection {
             // If the output is closed, there is no client left to answer.
             let _ = legacy::send(reply, &output).await;
         });
-        // Once it was polled the call has begun, and a cancellation on the next line finds it.
+        // After the first poll the call has begun, and a cancellation on the next line finds it.
         let polled = std::future::poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
         if polled.is_pending() {
             self.tasks.spawn(answering);
         }
     }
 
-    /// Hands on what a client says in its session, if it has one.
+    /// Hands a client's message to its session, if it has one.
     async fn tell_session(&self, message: Bytes) {
         let Some(session) = self.agreed.session() else { return };
         match Arc::clone(&self.request_permits).try_acquire_owned() {
             Ok(permit) => session.tell(message, Context::new().permit(&Permit::new(permit))).await,
-            // An answer is not refused: the call that it is for has been taken on.
+            // An answer is never refused: the server has taken on the call that it is for.
             Err(_) => session.tell(message, Context::new()).await,
         }
     }
@@ -252,7 +253,7 @@ impl Connection {
     /// Runs the request that has waited longest.
     async fn begin_waiting(&mut self, permit: OwnedSemaphorePermit) {
         match self.waiting.pop() {
-            // Its session knows it by its id from here on.
+            // From here on, its session knows the request by its id.
             Some(WaitingRequest { message, in_session: true, .. }) => self.run_in_session(message, permit).await,
             Some(WaitingRequest { message, under_way: Some(under_way), .. }) => self.run(message, under_way, permit),
             Some(WaitingRequest { under_way: None, .. }) | None => {}
@@ -269,11 +270,11 @@ impl Connection {
     }
 
     async fn refuse(&self, id: Option<RequestId>, code: ErrorCode, why: &str) {
-        // If the client is gone, it is not told.
+        // If the client is gone, it cannot be told.
         let _ = self.output.send(error(id, code, why)).await;
     }
 
-    /// Drops what runs, and what waits to.
+    /// Drops the requests that run, and those that wait to.
     fn abandon(&mut self) {
         self.waiting = WaitingRequests::new(0);
         self.tasks.abort_all();
@@ -358,7 +359,7 @@ impl Answering {
         loop {
             let message = tokio::select! {
                 biased;
-                // First, since a subscription that the server has ended still has a result to send.
+                // This is first, since a subscription that the server has ended still has a result to send.
                 message = messages.next() => message,
                 _ = ending.wait_for(|ending| *ending) => None,
             };
@@ -377,5 +378,5 @@ fn error(id: Option<RequestId>, code: ErrorCode, why: &str) -> String {
     serde_json::to_string(&response).expect("an error is JSON")
 }
 
-/// How often to look whether what runs by itself has come to its end.
+/// The time between two looks at tasks that run by themselves, until they have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::output::{Closed, Output};
 
-/// What was agreed with `initialize`.
+/// The agreement that came of `initialize`.
 #[derive(Debug, Default)]
 pub(super) enum Agreed {
     /// Nothing: there was none.
@@ -61,13 +61,13 @@ impl Drop for OpenSession {
     }
 }
 
-/// Whether a request says its version: then it is of the modern era, also after `initialize`.
+/// True if a request says its version: then it is of the modern era, also after `initialize`.
 pub(super) fn says_version(params: &RawParams<'_>) -> bool {
     let meta = params.meta().ok().flatten();
     meta.is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some())
 }
 
-/// Sends what a message of the legacy era is answered, unless that has an effect on the connection itself.
+/// Sends the answer to a message of the legacy era, unless it has an effect on the connection itself.
 pub(super) async fn send(reply: LegacyReply, output: &Output) -> Result<(), Closed> {
     match reply {
         LegacyReply::Message { body, .. } | LegacyReply::NoSession { body } | LegacyReply::Opened { body, .. } => {
@@ -95,13 +95,14 @@ async fn forward(mut events: SessionStream, output: &Output) -> Result<(), Close
     Ok(())
 }
 
-/// Tells a session what changes, until the connection ends. While it listens, the session is not taken for idle.
+/// Tells a session's client what changes, until the connection ends. While this listens, the server does not take the
+/// session for idle.
 pub(super) async fn listen(server: Server, session: SessionId, output: Output, mut ending: watch::Receiver<bool>) {
     let listening = async {
         loop {
             let events = server.sessions().listen(session.as_str(), &Context::new(), &HeaderClaim::Missing, None);
             let Ok(events) = events else { return };
-            // It ends if too much changed at once to be told one by one. Then it begins anew.
+            // The stream ends if too much changed at once to be told one by one. Then it begins anew.
             if forward(events, &output).await.is_err() {
                 return;
             }

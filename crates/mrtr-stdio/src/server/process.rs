@@ -23,16 +23,17 @@ pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
         server.begin_shutdown();
     };
     let ended = connection::serve(server.clone(), options, (read, write), stop, at_end).await;
-    // What was answered is on its way through the thread. If the client does not read it, the end is not put off for it.
+    // The last answers are on their way through the thread. If the client does not read them, the end does not wait for
+    // it.
     let left = options.shutdown_timeout.saturating_sub(ending.elapsed());
     let _ = tokio::time::timeout(left, written).await;
     ended
 }
 
-/// Runs something on a thread, at the other end of a pipe; and tells when it has ended.
+/// Runs something on a thread, at the other end of a pipe, and tells when it has ended.
 ///
-/// The runtime's own threads will not do: it waits for them at its end, and to read from stdin may take for ever. A
-/// thread of our own ends with the process.
+/// The runtime's own threads will not do: the runtime waits for them at its end, and reading from stdin may take for
+/// ever. A thread of our own ends with the process.
 fn spawn(
     name: &str,
     run: impl FnOnce(DuplexStream, Handle) + Send + 'static,
@@ -64,7 +65,7 @@ fn forward_input(mut stdin: impl Read, mut to: DuplexStream, runtime: &Handle) {
 fn forward_output(mut from: DuplexStream, mut stdout: impl Write, runtime: &Handle) {
     let mut chunk = vec![0; PIPE];
     while let Ok(length @ 1..) = runtime.block_on(from.read(&mut chunk)) {
-        // That the pipe is dropped tells the other end of it.
+        // Dropping the pipe tells the other end of it.
         let written = stdout.write_all(&chunk[..length]).and_then(|()| stdout.flush());
         if let Err(error) = written {
             return tracing::debug!(%error, "stdout cannot be written");
@@ -76,7 +77,7 @@ fn forward_output(mut from: DuplexStream, mut stdout: impl Write, runtime: &Hand
 #[cfg(unix)]
 fn streams() -> io::Result<(std::fs::File, std::fs::File)> {
     use rustix::stdio;
-    // Not for processes that handlers start: those would keep the client's pipes open.
+    // Processes that handlers start do not get these: they would keep the client's pipes open.
     let stdin = rustix::io::fcntl_dupfd_cloexec(stdio::stdin(), FIRST_OF_OURS)?;
     let stdout = rustix::io::fcntl_dupfd_cloexec(stdio::stdout(), FIRST_OF_OURS)?;
     stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
@@ -89,7 +90,7 @@ fn streams() -> io::Result<(io::Stdin, io::Stdout)> {
     Ok((io::stdin(), io::stdout()))
 }
 
-/// Over when the process gets SIGTERM or SIGINT.
+/// Returns a future that ends when the process gets SIGTERM or SIGINT.
 #[cfg(unix)]
 fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -111,9 +112,9 @@ fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The streams below have their meaning for every program.
+/// The first file descriptor of our own: those below it have their meaning for every program.
 #[cfg(unix)]
 const FIRST_OF_OURS: i32 = 3;
 
-/// As much as a pipe of the system holds, mostly.
+/// The bytes that a pipe holds: as many as one of the system's, mostly.
 const PIPE: usize = 64 * 1024;

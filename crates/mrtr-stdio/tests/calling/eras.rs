@@ -1,4 +1,4 @@
-//! Which era a server speaks is found out over a pipe too: by a probe that goes first, and by silence.
+//! The client finds out over a pipe too which era a server speaks: by a probe that goes first, and by silence.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,17 +36,17 @@ fn harbour(links: &Arc<AtomicUsize>) -> Server {
     Server::builder("harbour", "1.0.0").tool(Tool::new("book", book)).build().unwrap()
 }
 
-/// What a server says to a probe.
+/// The answers of a server to a probe.
 #[derive(Debug, Clone, Copy)]
 enum Probed {
-    /// It knows it.
+    /// The server knows the probe.
     Modern,
-    /// An error with this code.
+    /// The server answers with an error of this code.
     Error(i64),
     Silence,
 }
 
-/// A client of this server, behind a pipe that has it answer a probe like this.
+/// A client of this server, behind a pipe that gives this answer to a probe.
 fn client_of(server: Server, probed: Probed) -> mrtr_client::Builder {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (filtered, behind) = tokio::io::duplex(1 << 16);
@@ -178,7 +178,8 @@ async fn nothing_goes_before_the_probe_and_what_a_server_asks_outside_of_calls_w
     assert_eq!(call.await.unwrap().unwrap().text(), "done");
 }
 
-/// Nothing on the wire says which call is asked: of several it is the one that began first, until that is over.
+/// Nothing on the wire says which call a question is for: of several calls it is the one that began first, until that
+/// is over.
 #[tokio::test]
 async fn of_several_calls_the_one_that_began_first_is_asked() {
     let (mut server, client) = ScriptedServer::of_either_era();
@@ -222,7 +223,7 @@ async fn er_4_an_answer_to_the_probe_that_comes_late_is_heeded() {
         async move { client.call_tool("t", json!({})).await }
     });
     let probe = server.hear().await;
-    // It says nothing for so long that a session is tried.
+    // The server says nothing for so long that the client tries a session.
     assert_eq!(server.hear().await["method"], "initialize");
     let offer = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
     server.say(json!({ "jsonrpc": "2.0", "id": probe["id"], "result": offer })).await;
@@ -293,7 +294,7 @@ async fn a_question_that_the_server_withdraws_is_not_answered() {
     assert_eq!(server.try_hear().await, None, "nothing was answered");
 }
 
-/// A server that ends where it hears anything before `initialize` is started again, and not probed again.
+/// The client starts a server again that ends if it hears anything before `initialize`, and does not probe it again.
 #[cfg(unix)]
 #[tokio::test]
 async fn er_4_a_process_that_ends_at_the_probe_is_started_again_for_a_session() {

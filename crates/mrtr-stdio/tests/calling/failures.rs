@@ -1,4 +1,4 @@
-//! What goes wrong: calls that are given up, servers that end, and servers that say what they must not.
+//! The failures: calls that are given up, servers that end, and servers that say what they must not.
 
 use mrtr_client::{CallErrorKind, Limits};
 use mrtr_stdio::StdioTransport;
@@ -99,7 +99,7 @@ async fn a_reply_that_is_longer_than_the_call_takes_is_refused() {
     assert!(error.to_string().contains("1000") || format!("{error:?}").contains("longer than 1000 bytes"), "{error:?}");
 }
 
-/// Whose message it was cannot be told: no call waits for a response that was dropped.
+/// No call waits for a response that was dropped: the client cannot tell whose it was.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_too_long_fails_the_calls_that_wait_and_the_next_one_is_answered() {
     let (mut server, client) = ScriptedServer::new();

@@ -14,13 +14,13 @@ pub(crate) struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// It, and a client of it that speaks the modern era and is not built yet.
+    /// Creates the server, and a client of it that speaks the modern era and is not built yet.
     pub(crate) fn new() -> (Self, Builder) {
         let (server, client) = Self::of_either_era();
         (server, client.revision(Revision::V2026_07_28))
     }
 
-    /// It, and a client of it that has to find out its era first.
+    /// Creates the server, and a client of it that has to find out its era first.
     pub(crate) fn of_either_era() -> (Self, Builder) {
         let (write, stdout) = tokio::io::duplex(1 << 16);
         let (stdin, read) = tokio::io::duplex(1 << 16);
@@ -56,5 +56,5 @@ pub(crate) fn response(id: &Value, text: &str) -> Value {
     } })
 }
 
-/// How long a test waits for what must come: far longer than it takes.
+/// The time that a test waits for what must come: far longer than it takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

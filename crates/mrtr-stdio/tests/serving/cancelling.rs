@@ -49,7 +49,7 @@ async fn a_cancelled_request_is_dropped_and_others_go_on() {
     assert_eq!(peer.end().await, "", "and nothing was said of it");
 }
 
-/// What a cancelled request has in the queue already does not go out either.
+/// A cancelled request's messages that are in the queue already do not go out either.
 #[tokio::test]
 async fn what_is_queued_for_a_cancelled_request_is_withdrawn() {
     let (said, mut saying) = mpsc::unbounded_channel();

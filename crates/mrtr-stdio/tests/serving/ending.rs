@@ -1,4 +1,4 @@
-//! How a connection ends: requests that run have a moment, and no longer.
+//! The end of a connection: requests that run have a moment, and no longer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,8 @@ async fn a_request_that_does_not_end_is_dropped_after_the_moment_is_over() {
     assert_eq!(begun.elapsed().as_secs(), 3);
 }
 
-/// Its input is still open, but nothing that is answered can be heard any more: what runs has no moment then.
+/// The server's input is still open, but the client can read no answers any more: then requests that run have no
+/// moment.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_no_more_ends_the_connection_and_what_runs() {
     let gate = Arc::new(Notify::new());

@@ -62,7 +62,7 @@ async fn responses_and_empty_lines_are_never_answered() {
     assert_eq!(peer.end().await, "");
 }
 
-/// Whatever is said, what comes back is messages, and the server is there afterwards.
+/// Whatever the client says, only messages come back, and the server is there afterwards.
 #[test]
 fn any_lines_are_answered_with_messages_alone() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -123,7 +123,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
     let serving = tokio::spawn(Stdio::new(server).over(read, write));
     let (mut heard, mut told) = tokio::io::split(theirs);
     told.write_all(format!("{}\n", call(1, "large")).as_bytes()).await.unwrap();
-    // Some of it now and then is enough.
+    // It is enough to read some of it now and then.
     for _ in 0..5 {
         tokio::time::sleep(limit.saturating_sub(Duration::from_secs(1))).await;
         heard.read_exact(&mut [0; 500]).await.unwrap();
@@ -145,8 +145,8 @@ async fn an_id_that_is_in_use_is_refused() {
     assert_eq!(peer.hear().await["error"]["message"], "Another request has this id.");
 }
 
-/// A handler that says more than its client reads is held up: what is on the way is bounded by queues and pipes, not by
-/// what there is to say.
+/// A handler that says more than its client reads has to wait: queues and pipes bound what is on the way, not what
+/// there is to say.
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_the_handler_up() {
     const ALL: usize = 10_000;
@@ -168,7 +168,7 @@ async fn a_client_that_does_not_read_holds_the_handler_up() {
     chat["params"]["_meta"]["progressToken"] = json!("p");
     peer.send(&chat).await;
     peer.hear().await;
-    // Whatever can go on without the client has gone on once this has been round many times.
+    // After many rounds, everything that can go on without the client has gone on.
     for _ in 0..10_000 {
         tokio::task::yield_now().await;
     }

@@ -43,7 +43,7 @@ impl Peer {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// What is left, once the server's input has ended.
+    /// Ends the server's input, and returns what is left of its output.
     pub(crate) async fn end(mut self) -> String {
         self.write.shutdown().await.unwrap();
         let mut rest = String::new();
@@ -70,5 +70,5 @@ pub(crate) fn cancelled(id: impl Into<Value>) -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id.into() } })
 }
 
-/// How long a test waits for what must come: far longer than it takes.
+/// The time that a test waits for what must come: far longer than it takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

@@ -157,7 +157,7 @@ async fn a_session_hears_of_changes() {
     let server = harbour(&Arc::default()).build().unwrap();
     let mut peer = Peer::new(server.clone());
     initialize(&mut peer, "2025-11-25").await;
-    // Once this is answered, what listens has had its turn.
+    // When this has its answer, the listening task has had its turn.
     peer.send(&plain(1, "ping", json!({}))).await;
     peer.hear().await;
     server.changes().tools_changed();

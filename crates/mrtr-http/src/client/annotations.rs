@@ -29,7 +29,7 @@ impl HeaderAnnotations {
         self.arguments.0.is_empty()
     }
 
-    /// What it takes to keep them, about.
+    /// The memory that they take, in bytes, about.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -56,7 +56,7 @@ impl MirroredArguments {
     }
 }
 
-/// How an argument is written in a header, if it can be.
+/// An argument as text for a header, if it has such a text.
 fn header_text(value: &RawValue) -> Option<String> {
     match serde_json::from_str(value.get()).ok()? {
         Value::String(text) => Some(text),
@@ -66,7 +66,7 @@ fn header_text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// What a list of tools says.
+/// The tools of a list.
 pub(super) struct ListedTools {
     /// Each tool of the list, with what is mirrored of it.
     pub(super) tools: Vec<(String, HeaderAnnotations)>,
@@ -74,10 +74,10 @@ pub(super) struct ListedTools {
     pub(super) kept: Option<String>,
 }
 
-/// What a list of tools says about headers.
+/// Reads what a list of tools says about headers.
 ///
-/// Most lists say nothing, and are not taken apart unless an earlier one did. What the client is going to refuse, since
-/// a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
+/// Most lists say nothing, and are not taken apart unless an earlier one did. A list that the client is going to
+/// refuse, since a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
 pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<ListedTools> {
     if !had_annotations && !reply.contains(KEYWORD) {
         return None;
@@ -170,7 +170,7 @@ fn header_name(annotation: &Value) -> Result<HeaderName, &'static str> {
     format!("mcp-param-{name}").to_ascii_lowercase().try_into().map_err(|_| "an annotation cannot name a header")
 }
 
-/// How often the keyword stands anywhere in a schema.
+/// Counts the places of a schema where the keyword stands.
 fn count(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => {
@@ -181,7 +181,7 @@ fn count(schema: &Value) -> usize {
     }
 }
 
-/// What it takes to keep these arguments, about.
+/// The memory that these arguments take, in bytes, about.
 fn bytes(level: &MirroredArguments) -> usize {
     let argument = |(name, argument): (&String, &Argument)| {
         let header = argument.header.as_ref().map_or(0, |header| header.as_str().len());

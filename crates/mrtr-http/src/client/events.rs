@@ -9,23 +9,23 @@ use reqwest::Response;
 /// Takes bytes, and gives the data of events.
 pub(super) struct Parser {
     unread: Vec<u8>,
-    /// Where the line that is not whole yet begins.
+    /// The beginning of the line that is not whole yet.
     start: usize,
-    /// Up to where it was looked through.
+    /// The end of the part of that line that holds no line break.
     looked: usize,
-    /// Whether the last line ended with a carriage return: a line feed after it belongs to it.
+    /// True if the last line ended with a carriage return: a line feed after it belongs to it.
     after_return: bool,
     is_first_line: bool,
     /// The data of the event that is coming, if any came.
     data: Option<String>,
-    /// Whether the event is of a kind that is not ours.
+    /// True if the event is of a kind that this parser ignores.
     is_other: bool,
     limit: usize,
     /// The id that the event that is coming has, if it has one.
     id: Option<String>,
     /// The id of the last event that has come to its end and had one.
     last_id: Option<String>,
-    /// How long the server wants to be left alone before the stream is resumed.
+    /// The pause that the server wants before the client resumes the stream.
     retry: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ impl Parser {
         self.last_id.take()
     }
 
-    /// How long the server wants to be left alone before the stream is resumed, if it says so.
+    /// The pause that the server wants before the client resumes the stream, if the server asks for one.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -98,7 +98,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// Where the next whole line begins and ends.
+    /// The beginning and the end of the next whole line.
     fn line(&mut self) -> Option<(usize, usize)> {
         if self.after_return && self.start < self.unread.len() {
             self.after_return = false;
@@ -152,7 +152,7 @@ pub(super) async fn response_of(
 
 /// A message of a stream.
 pub(super) enum Event {
-    /// What comes before the response.
+    /// A message that comes before the response.
     Before(ServerMessage),
     /// A response, as it came.
     Response(String),

@@ -70,7 +70,7 @@ fn next_cursor(reply: &str) -> Option<String> {
     JsonObject::from_raw(result).ok()?.get("nextCursor")?.as_text().map(std::borrow::Cow::into_owned)
 }
 
-/// Whether a reply refuses a call because of its headers: it has not run then.
+/// Returns true if a reply refuses a call because of its headers. The call has not run then.
 pub(super) fn is_header_mismatch(reply: &str) -> bool {
     // Most replies refuse nothing, and are not taken apart for this.
     if !reply.contains(&ErrorCode::HEADER_MISMATCH.as_i64().to_string()) {
@@ -81,7 +81,7 @@ pub(super) fn is_header_mismatch(reply: &str) -> bool {
     code == Some(ErrorCode::HEADER_MISMATCH.as_i64())
 }
 
-/// What is known of tools, those learned of last at the end.
+/// The annotations of the tools that the client knows, with those that it learned of last at the end.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationTable(IndexMap<String, HeaderAnnotations>);
 
@@ -130,7 +130,7 @@ mod tests {
     use super::super::annotations::read_annotations;
     use super::*;
 
-    /// What a list says of these tools, which have one argument each.
+    /// The annotations in a list of these tools, which have one argument each.
     fn listed(tools: Range<usize>, argument: &Value) -> Vec<(String, HeaderAnnotations)> {
         let schema = json!({ "type": "object", "properties": { "item": argument } });
         let tools: Vec<_> =

@@ -98,7 +98,7 @@ impl Sender {
     }
 }
 
-/// What a response says that it is.
+/// The media type of a response.
 enum MediaType {
     Json,
     Events,
@@ -128,13 +128,13 @@ async fn whole(mut response: Response, limit: usize) -> Result<String, Transport
     String::from_utf8(bytes.into()).map_err(TransportError::new)
 }
 
-/// Whether the server did not let the request in. Who may call is settled below the protocol: whatever the body is, the
-/// credentials are what there is to do something about.
+/// Returns true if the server did not let the request in. HTTP decides who may call, below the protocol: whatever the
+/// body says, the caller needs other credentials.
 fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// Whether a body may stand below its status: a failure may come with an error, and not with a result.
+/// Checks that a body fits its status: a failure may come with an error, and not with a result.
 fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
     if status.is_success() {
         return Ok(());
@@ -170,14 +170,14 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
     TransportError::of(failure, said).with_status(status.as_u16())
 }
 
-/// What the server gives as its reason, where a body that is not taken for an answer is an error all the same.
+/// The reason in the body of a response that the client does not take for an answer, if that body is an error.
 fn reason(body: &str) -> Option<String> {
     let Ok(Envelope::Error { error, .. }) = Envelope::parse(body.as_bytes()) else { return None };
     let error = ErrorObject::read(error, Revision::default().lenient()).ok()?;
     Some(format!("{} ({})", error.message, error.code.as_i64()))
 }
 
-/// As much of a body as can be shown, if it comes.
+/// The beginning of a body, as much as an error message shows. It is shorter if the body does not come in time.
 async fn beginning(mut response: Response) -> String {
     let mut bytes = Vec::new();
     let read = async {

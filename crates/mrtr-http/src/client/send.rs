@@ -23,13 +23,13 @@ pub(super) struct Sender {
     pub(super) tokens: Option<Arc<dyn TokenProvider>>,
     /// Those that go with every request.
     pub(super) headers: HeaderMap,
-    /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
+    /// The arguments of each tool that the client mirrors in headers, as the server's list of tools said.
     pub(super) annotated: Arc<RwLock<AnnotationTable>>,
     /// Tells tokens apart without keeping them.
     fingerprint_key: RandomState,
 }
 
-/// What came back for a request, and whose credentials went with it.
+/// The response to a request, with the fingerprint of the credentials that the client sent.
 pub(super) struct Sent {
     pub(super) response: Response,
     pub(super) credentials: Option<CredentialsFingerprint>,
@@ -76,12 +76,12 @@ impl Sender {
         }
     }
 
-    /// Whose credentials the next request would show.
+    /// The fingerprint of the credentials that the next request would send.
     pub(super) async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
         Ok(self.fingerprint(self.token(None).await?.as_deref()))
     }
 
-    /// What tells two tokens apart, and nothing else about them.
+    /// A number that tells two tokens apart, and says nothing else about them.
     fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
         token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
     }
@@ -120,7 +120,7 @@ impl Sender {
         Ok(())
     }
 
-    /// What intermediaries want to see of a request, without reading its body.
+    /// Inserts the headers by which intermediaries know a request without reading its body.
     fn mirror(&self, request: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
@@ -173,12 +173,12 @@ pub(super) fn failed(error: reqwest::Error) -> TransportError {
 /// The most arguments of one call that are mirrored in headers.
 pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 
-/// How often a request is sent where sending it again is safe.
+/// The most times that the client sends a request that is safe to send again.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
 pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 pub(super) const RETRY_PAUSES: Backoff = Backoff::new(RETRY_PAUSE, MAX_WAIT);
 
-/// Whether a request that failed may be sent again: it never got there, or it only reads.
+/// Returns true if a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
     error.is_connect() || (MethodInfo::of(method).only_reads && error.is_request())
 }
@@ -187,12 +187,12 @@ fn is_unavailable(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
-/// How long to wait before a request is sent again here: as long as the server wants, within reason.
+/// The pause before the client sends a request again: as long as the server wants, within reason.
 fn pause(response: &Response, attempt: u32) -> Duration {
     retry_after(response).map_or(RETRY_PAUSES.pause(attempt - 1), |wanted| wanted.min(MAX_WAIT))
 }
 
-/// How long the server wants to be left alone.
+/// The pause that the server asks for in `Retry-After`.
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds))

@@ -27,7 +27,7 @@ pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, Trans
     }
 }
 
-/// What each message of a session says in its headers. `initialize` belongs to none yet.
+/// Inserts the headers of a message in a session. `initialize` belongs to no session yet.
 pub(super) fn session_headers(headers: &mut HeaderMap, revision: Revision, session: Option<&SessionId>) {
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
     if let Some(Ok(mut id)) = session.map(|session| HeaderValue::from_str(session.as_str())) {
@@ -135,19 +135,19 @@ impl Sender {
     }
 }
 
-/// Where a stream is.
+/// The position in a stream.
 #[derive(Default)]
 struct Cursor {
     last_id: Option<String>,
     retry: Option<Duration>,
-    /// How many streams in a row were resumed and brought no message.
+    /// The number of streams in a row that were resumed and brought no message.
     empty_streams: u32,
 }
 
 impl Cursor {
-    /// How long to wait before the stream is resumed: as long as the server says, and longer after each failure and each
-    /// stream that ended empty. For how long the last one was open counts: a server that holds a stream before it ends it
-    /// is not asked too often.
+    /// The pause before the client resumes the stream: as long as the server says, and longer after each failure and
+    /// each stream that ended empty. The time that the last stream was open counts as part of the pause: a server that
+    /// holds a stream before it ends it is not asked too often.
     fn pause(&self, failures: u32, open_for: Duration) -> Duration {
         let least = Backoff::new(RETRY_PAUSE, MAX_PAUSE).pause(failures.saturating_add(self.empty_streams));
         // A server that cannot be reached is not tried more often because its last stream was long.
@@ -187,7 +187,7 @@ async fn read(
     }
 }
 
-/// Whether a response is to this request, or to one whose id the server could not read.
+/// Returns true if a response is to this request, or to one whose id the server could not read.
 fn answers(message: &str, id: &RequestId) -> bool {
     match Envelope::parse(message.as_bytes()) {
         Ok(Envelope::Result { id: answered, .. }) => answered == *id,
@@ -268,13 +268,13 @@ const STREAM: &str = "text/event-stream";
 /// The longest id of a session that is taken.
 pub(super) const MAX_SESSION_ID: usize = 4096;
 
-/// How often in a row resuming a stream may fail.
+/// The most failures in a row to resume a stream.
 pub(super) const MAX_FAILURES: u32 = 5;
 
 /// The longest pause before a stream is resumed, whatever its server says.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long it may take to tell the server of what is over.
+/// The longest time to tell the server that a session or a call is over.
 const MAX_GOODBYE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

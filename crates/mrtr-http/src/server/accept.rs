@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::connection::{Timeouts, serve_connection};
 use super::router::Mounts;
 
-/// What the accept loops of all threads share.
+/// The state that the accept loops of all threads share.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub(super) mounts: Arc<Mounts>,
@@ -25,7 +25,7 @@ pub(super) struct Shared {
     /// Told when one is free again.
     pub(super) freed: Arc<watch::Sender<()>>,
     pub(super) timeouts: Timeouts,
-    /// Whether the server was told to stop.
+    /// True once the server is to stop.
     pub(super) stopped: watch::Receiver<bool>,
 }
 
@@ -165,14 +165,14 @@ fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
     }
 }
 
-/// How long to wait before the next connection is accepted, after one could not be.
+/// The pause before the server accepts another connection, after it could not accept one.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// How often to look whether a connection makes way for one that waits.
+/// The time between two looks for a connection that makes way for one that waits.
 const IDLE_POLL: Duration = Duration::from_millis(100);
 
-/// How often to look whether what runs has come to its end.
+/// The time between two looks at whether the running requests have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// How many connections wait on a thread. Beyond it, those of the address that has most are closed.
+/// The most connections that wait on a thread. Beyond it, the server closes those of the address that has most.
 const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! What can run out at an endpoint, what each caller holds of it, and how an unread reply makes way.
+//! The resources that can run out at an endpoint, what each caller holds of them, and how an unread reply makes way.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use super::http2_streams::{PIECE, Reader};
 use super::link::Link;
 use super::rejection::Rejection;
 
-/// What can run out at an endpoint, divided between callers.
+/// The resources that can run out at an endpoint, divided between callers.
 #[derive(Debug, Clone)]
 pub(super) struct Pools {
     pub(super) requests: FairPool,
@@ -29,7 +29,7 @@ pub(super) struct Pools {
     pub(super) heavy_requests: HeavyRequests,
 }
 
-/// What one caller holds at an endpoint. A connection keeps that of its last caller.
+/// The resources that one caller holds at an endpoint. A connection keeps the accounts of its last caller.
 #[derive(Debug)]
 pub(super) struct Accounts {
     pools: Arc<Pools>,
@@ -42,7 +42,7 @@ pub(super) struct Accounts {
     replies: OnceLock<Account>,
 }
 
-/// Whose accounts they are.
+/// The caller that accounts belong to.
 #[derive(Debug)]
 enum Owner {
     Known(Identity),
@@ -87,12 +87,12 @@ impl Accounts {
         }
     }
 
-    /// Whether they are this caller's, of these pools.
+    /// Returns true if these are this caller's accounts in these pools.
     pub(super) fn are_of(&self, pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> bool {
         Arc::ptr_eq(&self.pools, pools) && self.owner.is(identity, address)
     }
 
-    /// The caller that they are of.
+    /// The key of the caller that these accounts belong to.
     pub(super) fn key(&self) -> &Arc<CallerKey> {
         &self.key
     }
@@ -150,7 +150,7 @@ pub(super) struct Charges {
     cut: Cut,
 }
 
-/// How a reply that is not read makes way for another caller's.
+/// The way in which a reply that is not read makes room for another caller's.
 #[derive(Debug)]
 enum Cut {
     /// Its stream ends.
@@ -198,7 +198,7 @@ impl Charges {
         }
     }
 
-    /// What a body of it is told to end by.
+    /// The signal that tells a body of this reply to end.
     pub(super) fn withdrawal(&self) -> Option<&Arc<Withdrawal>> {
         if let Cut::Body(withdrawal) = &self.cut { Some(withdrawal) } else { None }
     }
@@ -225,7 +225,7 @@ impl Withdrawal {
         }
     }
 
-    /// Whether the body is to end. If it is not, the task that asks is woken when it is.
+    /// Returns true if the body is to end. If not, the task that asks is woken once it is.
     pub(super) fn is_withdrawn(&self, waker: &Waker) -> bool {
         let mut place = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {

@@ -10,7 +10,7 @@ use super::accounts::Accounts;
 use super::budget::{BodyReservation, UNCOUNTED};
 use super::rejection::Rejection;
 
-/// What has come of a body so far.
+/// The part of a body that has come so far.
 ///
 /// It is kept in parts of a fixed size, and each counts as a whole as soon as it is there. One buffer that grows would
 /// be up to twice as large as what is in it, and while it moves there would be two.
@@ -20,9 +20,9 @@ pub(super) struct BodyBuffer<'b> {
     /// Told if the room for it is given to another caller, while more is waited for.
     taken: Arc<Notify>,
     parts: Vec<Pages>,
-    /// How many bytes the parts have room for.
+    /// The number of bytes that the parts have room for.
     capacity: usize,
-    /// How many have come.
+    /// The number of bytes that have come.
     length: usize,
 }
 
@@ -53,7 +53,7 @@ impl<'b> BodyBuffer<'b> {
         Ok(())
     }
 
-    /// What is left of the last part.
+    /// The free room in the last part.
     fn unused(&mut self) -> &mut [u8] {
         let unused = self.capacity - self.length;
         let part = self.parts.last_mut().map(AsMut::as_mut).unwrap_or_default();
@@ -125,7 +125,7 @@ impl AsMut<[u8]> for Pages {
     }
 }
 
-/// How much is taken at a time once a body is longer than what does not count.
+/// The bytes that a body takes from the budget at a time, once it is longer than what does not count.
 const PART: usize = 64 << 10;
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ impl AsRef<[u8]> for ReservedBytes {
     }
 }
 
-/// How much of a request of this size counts: all of it or nothing.
+/// The bytes of a request of this size that count: all or none.
 fn counted(bytes: usize) -> usize {
     if bytes > UNCOUNTED { bytes } else { 0 }
 }

@@ -89,15 +89,15 @@ async fn no_request_within(timeout: Duration, link: &Link) {
 /// A connection whose client must read what it is sent, and is heard out when the connection closes.
 struct TimeoutStream {
     stream: TcpStream,
-    /// How long a write may make no progress.
+    /// The longest time that a write may make no progress.
     limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     link: Arc<Link>,
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
-/// How long a client is heard out after the last response. If its bytes met a closed socket, the answer to them would
-/// be a reset, which may overtake the response.
+/// The longest time that the server reads on after the last response. If its bytes met a closed socket, the answer to
+/// them would be a reset, which may overtake the response.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl TimeoutStream {
@@ -191,7 +191,7 @@ impl AsyncWrite for TimeoutStream {
     }
 }
 
-/// How long a server waits for its clients.
+/// The times that a server waits for its clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
     /// For the head of a request, on a new connection or one that is kept.
@@ -202,11 +202,11 @@ pub(super) struct Timeouts {
     pub(super) shutdown: Duration,
 }
 
-/// How many headers a request may have.
+/// The most headers that a request may have.
 pub(super) const MAX_HEADERS: usize = 100;
 
 /// The size of a head.
 pub(super) const HEAD_BYTES: u32 = 64 << 10;
 
-/// How much of all bodies on a connection of HTTP/2 may come before any of it is read.
+/// The most bytes of all bodies on a connection of HTTP/2 that may come before the server reads any of them.
 pub(super) const HTTP2_WINDOW: u32 = 256 << 10;

@@ -53,29 +53,29 @@ pub struct Endpoint {
 impl Endpoint {
     /// The size of a body, unless [`body_limit`](Self::body_limit) says otherwise.
     pub const DEFAULT_BODY_LIMIT: usize = 4 << 20;
-    /// How many bytes of bodies are held at a time, unless [`body_budget`](Self::body_budget) says otherwise: as many as
-    /// a small machine has to spare, 64 of the largest bodies.
+    /// The bytes of bodies that the endpoint holds at a time, unless [`body_budget`](Self::body_budget) says otherwise:
+    /// as many as a small machine has to spare, 64 of the largest bodies.
     pub const DEFAULT_BODY_BUDGET: usize = 256 << 20;
     /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
     /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
     /// that come slowly have taken all of it.
     pub const UNCOUNTED_BODY: usize = UNCOUNTED;
-    /// How many bytes of replies wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
+    /// The bytes of replies that wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
     pub const DEFAULT_REPLY_BUDGET: usize = 256 << 20;
     /// A reply of up to this size does not count in the budget: there are only so many of them. Longer ones go out in
     /// pieces of this size.
     pub const UNCOUNTED_REPLY: usize = PIECE;
-    /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
+    /// The deepest nesting of JSON, unless [`json_depth`](Self::json_depth) says otherwise: as deep as servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
-    /// How long a body may take to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
+    /// The longest time for a body to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
     pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
-    /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a small
-    /// machine can hold in memory.
+    /// The most requests that run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a
+    /// small machine can hold in memory.
     pub const DEFAULT_CONCURRENCY: usize = 4096;
-    /// How many subscriptions there are at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
+    /// The most subscriptions at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
     pub const DEFAULT_SUBSCRIPTIONS: usize = 4096;
-    /// How long a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
+    /// The longest time that a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
     pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
     /// Serves the callers that the authenticator lets in.
@@ -148,7 +148,7 @@ impl Endpoint {
         self.set(|config| config.revision = revision)
     }
 
-    /// What clients of an older revision can do: its requests do not say so.
+    /// Sets what clients of an older revision can do, since their requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
         self.set(|config| config.capabilities = Arc::new(capabilities))

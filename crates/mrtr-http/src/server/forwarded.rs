@@ -37,7 +37,7 @@ pub(super) struct Proxies {
 #[derive(Debug, Clone, Copy)]
 struct Network {
     address: u128,
-    /// How many bits, of an IPv6 address.
+    /// The number of those bits, in an IPv6 address.
     bits: u32,
 }
 
@@ -119,7 +119,7 @@ fn address(text: &str) -> Option<IpAddr> {
     bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// How many proxies a request is followed back through.
+/// The most proxies that a request is followed back through.
 const MOST_PROXIES: usize = 32;
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), R
     Ok(())
 }
 
-/// Whether a body comes in another coding than in chunks: it would be read as it stands.
+/// Returns true if a body comes in another coding than in chunks. The endpoint would read it as it stands.
 pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::TRANSFER_ENCODING).iter();
     let first = values.next();
@@ -72,12 +72,12 @@ pub(super) fn keep_needed(head: &mut Parts) {
     head.extensions.clear();
 }
 
-/// Whether a header is asked for once the body is there: those that mirror it, and the session.
+/// Returns true for a header that is needed once the body is there: those that mirror it, and the session.
 fn is_needed(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// What a header takes beside its text.
+/// The bytes that a header takes beside its text.
 const ENTRY: usize = 100;
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -95,7 +95,7 @@ fn is_json_in_utf8(value: &str) -> bool {
         })
 }
 
-/// Whether a body is encoded, or twice: it is read as it stands.
+/// Returns true if a body has a content coding. The endpoint would read it as it stands.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     !values.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
@@ -106,7 +106,7 @@ fn has_two_credentials(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().nth(1).is_some()
 }
 
-/// Whether the client takes a reply of either kind: which one comes is not known yet.
+/// Returns true if the client accepts a reply of either kind: which one comes is not known yet.
 fn accepts_both(headers: &HeaderMap) -> bool {
     // Nearly every client writes it so, and then nothing need be taken apart.
     headers.get(header::ACCEPT).is_some_and(|value| value == "application/json, text/event-stream")
@@ -140,7 +140,7 @@ fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// What the headers say of the body, in one pass over them: looking each one up would take longer.
+/// Reads what the headers say of the body, in one pass over them: looking each one up would take longer.
 pub(super) fn mirrored(headers: &HeaderMap) -> Headers<'_> {
     let mut claims = Headers::default();
     for (name, value) in headers {
@@ -161,7 +161,7 @@ pub(super) fn mirrored(headers: &HeaderMap) -> Headers<'_> {
     claims
 }
 
-/// What the header of the version alone says.
+/// Reads the header of the version alone.
 pub(super) fn version(headers: &HeaderMap) -> HeaderClaim<'_> {
     let mut claim = HeaderClaim::Missing;
     for value in headers.get_all(PROTOCOL_VERSION) {
@@ -178,7 +178,7 @@ fn add<'h>(claim: &mut HeaderClaim<'h>, value: &'h HeaderValue, read: fn(&str) -
     };
 }
 
-/// What is never encoded: a proxy that routes by it reads it as it stands.
+/// A header that is never encoded: a proxy that routes by it reads it as it stands.
 #[expect(clippy::unnecessary_wraps, reason = "one of two ways to read a header")]
 fn plain(text: &str) -> Option<Cow<'_, str>> {
     Some(text.into())

@@ -21,7 +21,7 @@ use super::response_body::ResponseBody;
 /// until its client makes room for it, and that must not be much.
 pub(super) struct Pieces {
     body: ResponseBody,
-    /// What has not been given of the last frame.
+    /// The part of the last frame that the connection has not been given yet.
     rest: Bytes,
     reader: Option<Arc<Reader>>,
     _answering: Answering,
@@ -91,8 +91,8 @@ impl AsRef<[u8]> for Piece {
     }
 }
 
-/// Who reads a stream of HTTP/2, as far as its body can tell: it is asked for the next piece as soon as the client has
-/// made room for it.
+/// The reader of a stream of HTTP/2, as far as its body can tell: the body is asked for the next piece as soon as the
+/// client has made room for it.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pieces: AtomicUsize,
@@ -121,7 +121,7 @@ impl Reader {
         self.is_awaited.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the body is to end now, read or not.
+    /// Returns true if the body is to end now, read or not.
     pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
         let withdrawal = self.withdrawal.get().and_then(Option::as_ref);
         withdrawal.is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
@@ -138,7 +138,7 @@ impl Reader {
         self.is_awaited.store(false, Ordering::Relaxed);
     }
 
-    /// How many pieces there were, if the last one is still to be read.
+    /// The number of pieces so far, if the client has still to read the last one.
     fn awaited(&self) -> Option<usize> {
         self.is_awaited.load(Ordering::Relaxed).then(|| self.pieces.load(Ordering::Relaxed))
     }
@@ -151,7 +151,7 @@ impl Reader {
 #[derive(Debug, Clone)]
 pub(super) struct StreamExecutor {
     link: Arc<Link>,
-    /// How long a client may read nothing.
+    /// The longest time that a client may read nothing.
     limit: Duration,
 }
 
@@ -182,7 +182,7 @@ struct WhileRead<F> {
     reader: Arc<Reader>,
     link: Arc<Link>,
     limit: Duration,
-    /// Which piece the client is waited for to read, and until when.
+    /// The piece that the client has to read next, and the time until which the stream waits for it.
     stalled: Option<(usize, Pin<Box<Sleep>>)>,
 }
 

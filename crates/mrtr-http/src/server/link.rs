@@ -1,5 +1,5 @@
-//! What the parts of one connection tell each other: its socket, its requests, and its streams. And where a request comes
-//! from.
+//! The state that the parts of one connection share: its socket, its requests, and its streams. Also the origin of a
+//! request.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use super::authenticate::Identity;
 use super::config::EndpointConfig;
 use super::http2_streams::Reader;
 
-/// What the parts of one connection tell each other.
+/// The state that the parts of one connection share.
 #[derive(Debug)]
 pub(super) struct Link {
     /// The place of the connection among those that are served, until it closes.
@@ -24,9 +24,9 @@ pub(super) struct Link {
     is_offered: AtomicBool,
     /// Told when it no longer is.
     resumed: Notify,
-    /// How many requests have come.
+    /// The number of requests that have come.
     requests: AtomicUsize,
-    /// How many of them are being answered.
+    /// The number of them that are being answered.
     active: AtomicUsize,
     has_unread_body: AtomicBool,
     /// Those of the last caller: most connections have but one.
@@ -140,7 +140,7 @@ impl Link {
         self.has_unread_body.store(unread, Ordering::Relaxed);
     }
 
-    /// Whether the client may still be sending.
+    /// Returns true if the client may still be sending.
     pub(super) fn has_unread_body(&self) -> bool {
         self.has_unread_body.load(Ordering::Relaxed)
     }
@@ -210,7 +210,7 @@ impl Ended {
     }
 }
 
-/// Where a request comes from, as far as that is known.
+/// The origin of a request, as far as that is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer<'l> {
     pub(super) address: Option<IpAddr>,
@@ -229,11 +229,11 @@ impl Peer<'_> {
     }
 }
 
-/// How long a connection may take to its first request before it may make way.
+/// The time that a connection has for its first request before it may make way.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
-/// How long nothing is asked on a connection before it may make way.
+/// The time without requests after which a connection may make way.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How many streams that are over are remembered before the first look at which of them are written.
+/// The number of ended streams that a connection remembers before it first looks which of them are written.
 const MOST_ENDED: usize = 512;

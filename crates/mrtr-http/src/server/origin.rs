@@ -1,4 +1,4 @@
-//! Where a request comes from and whom it is for: a page on the web must not reach a server on this machine.
+//! The origin and the host of a request: a page on the web must not reach a server on this machine.
 
 use std::net::IpAddr;
 
@@ -22,7 +22,7 @@ impl Allowed {
         self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
     }
 
-    /// Whether a request is for an allowed host and, if a page sent it, from one.
+    /// Returns true if a request is for an allowed host and, if a page sent it, from one.
     pub(super) fn allow(&self, head: &Parts) -> bool {
         self.allow_target(head) && self.allow_origins(&head.headers)
     }

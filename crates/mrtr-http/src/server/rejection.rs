@@ -1,10 +1,10 @@
-//! Why a request does not reach the server: a value that knows its status.
+//! The reasons why a request does not reach the server, each with its status.
 
 use http::StatusCode;
 
 use super::authenticate::Challenge;
 
-/// Why a request does not reach the server.
+/// The reason why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Rejection {
     NotFound,
@@ -32,7 +32,7 @@ pub(super) enum Rejection {
 }
 
 impl Rejection {
-    /// Whether what is left of the body is not read, so that nothing else may come on a connection of HTTP/1.
+    /// Returns true if the rest of the body stays unread, so that no other request may come on a connection of HTTP/1.
     pub(super) fn leaves_body(&self) -> bool {
         matches!(self, Self::TooLarge | Self::TooSlow | Self::TransferCoded | Self::NoRoomForHead)
     }

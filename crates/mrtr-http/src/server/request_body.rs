@@ -73,7 +73,7 @@ where
     buffer.whole()
 }
 
-/// Whether a text is nested deeper than this. Whether it is JSON at all is found out later.
+/// Returns true if a text is nested deeper than this. The server finds out later if it is JSON at all.
 pub(super) fn is_deeper(text: &[u8], limit: usize) -> bool {
     // Few messages have that many brackets altogether, and to count them is far cheaper than to follow them.
     if brackets(text) <= limit {
@@ -98,7 +98,8 @@ pub(super) fn is_deeper(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// How many brackets open, in strings too: in pieces short enough that a byte can count them, many at a time.
+/// Counts the opening brackets, those in strings too. It works in pieces short enough that a byte can count them, many
+/// at a time.
 fn brackets(text: &[u8]) -> usize {
     let count = |piece: &[u8]| piece.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
     text.chunks(usize::from(u8::MAX)).map(|piece| usize::from(count(piece))).sum()

@@ -119,5 +119,5 @@ pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> Statu
 }
 
 pub(super) const JSON: &str = "application/json";
-/// When a client that was turned away may come back, in seconds.
+/// The seconds after which a client that was turned away may come back.
 const SOON: HeaderValue = HeaderValue::from_static("1");

@@ -50,7 +50,7 @@ struct Events {
     _permits: StreamPermits,
 }
 
-/// Where events come from.
+/// The source of events.
 enum Source {
     /// The reply to a request.
     Reply(ReplyStream),
@@ -71,7 +71,7 @@ impl Source {
     }
 }
 
-/// What a stream holds, and gives back when it ends.
+/// The resources that a stream holds, and gives back when it ends.
 #[derive(Debug)]
 pub(super) struct StreamPermits {
     /// To run, or to be subscribed.
@@ -130,7 +130,7 @@ impl ResponseBody {
         Self { kind: Kind::Events(Box::new(events)), withdrawal }
     }
 
-    /// Whether it is to end now, to make way for another caller. If it is not, the task is woken when it is.
+    /// Returns true if the body is to end now, to make way for another caller. If not, the task is woken once it is.
     pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
         self.withdrawal.as_ref().is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
     }

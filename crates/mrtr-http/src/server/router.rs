@@ -17,14 +17,14 @@ use super::rejection::Rejection;
 use super::respond::reject;
 use super::response_body::ResponseBody;
 
-/// Where the published revision is served.
+/// The path of the published revision.
 ///
 /// ```
 /// assert_eq!(mrtr_http::PATH, "/mcp");
 /// ```
 pub const PATH: &str = "/mcp";
 
-/// A router that serves the published revision at `/mcp`, to every caller that can reach it.
+/// Creates a router that serves the published revision at `/mcp`, to every caller that can reach it.
 ///
 /// ```
 /// use mrtr_server::Server;
@@ -38,10 +38,10 @@ pub fn router(server: Server) -> Router {
     router_at(PATH, Endpoint::anonymous(server))
 }
 
-/// A router that serves a draft of the pattern at a path of its own, such as `/sep-2322`.
+/// Creates a router that serves a draft of the pattern at a path of its own, such as `/sep-2322`.
 ///
 /// # Panics
-/// With a revision of the legacy era: those have sessions, and no path of their own.
+/// Panics with a revision of the legacy era: those have sessions, and no path of their own.
 ///
 /// ```
 /// use mrtr_schema::Revision;
@@ -56,7 +56,7 @@ pub fn router_for(server: Server, revision: Revision) -> Router {
     router_at(&format!("/{revision}"), Endpoint::anonymous(server).revision(revision))
 }
 
-/// A router with an endpoint at a path.
+/// Creates a router with this endpoint at this path.
 ///
 /// ```
 /// use mrtr_http::Endpoint;
@@ -103,7 +103,7 @@ impl Mounts {
         self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }
 
-    /// How many rounds go on without a connection.
+    /// Counts the rounds that go on without a connection.
     pub(super) fn detached(&self) -> usize {
         self.0.values().map(|endpoint| endpoint.server().detached()).sum()
     }

@@ -78,22 +78,23 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// How many connections there are at a time, unless [`connections`](Self::connections) says otherwise: enough for as
-    /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What is not
-    /// read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
+    /// The most connections at a time, unless [`connections`](Self::connections) says otherwise: enough for as many
+    /// requests and subscriptions as an endpoint takes, and as many that are kept for the next request. If each of them
+    /// is full of a head, unread bytes take a gibibyte; on HTTP/2 four, at worst.
     pub const DEFAULT_CONNECTIONS: usize = 16_384;
-    /// How long a head may take, unless [`header_timeout`](Self::header_timeout) says otherwise.
+    /// The longest time for a head, unless [`header_timeout`](Self::header_timeout) says otherwise.
     pub const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-    /// How long a client may take to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    /// The longest time for a client to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-    /// How long an end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    /// The longest time for the server to end, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-    /// The size of a head: nothing long belongs there.
+    /// The most bytes of a head: nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
-    /// How many headers a request may have.
+    /// The most headers that a request may have.
     pub const MAX_HEADERS: usize = MAX_HEADERS;
-    /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
-    /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
+    /// The most bytes of all bodies on a connection of HTTP/2 that may come before the server reads any of them.
+    /// Nothing else bounds them: a request takes its permit, and its part of the budget, when the server reads its
+    /// body, after it has checked its head.
     pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
 
     /// This endpoint at `/mcp`.
@@ -246,7 +247,7 @@ impl Bound {
     }
 }
 
-/// Where it was tried, and what to do. The kind stays, for programs.
+/// Adds to an error the address that was tried, and what to do. The kind of the error stays, for programs.
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
         io::ErrorKind::AddrInUse => {

@@ -14,8 +14,8 @@ fn ht_8_seeds() {
     }
 }
 
-/// What libFuzzer starts from has bodies of every size: such as do not count, such as are gathered in several parts, and
-/// such as are too large.
+/// What libFuzzer starts from has bodies of every size: such as do not count, such as are gathered in several parts,
+/// and such as are too large.
 #[test]
 fn ht_8_seeds_have_bodies_of_every_size() {
     let tried: Vec<_> = body::seeds().iter().filter_map(|seed| body::check(seed)).collect();

@@ -39,8 +39,8 @@ const CONNECTIONS: usize = 4000 / SCALE;
 const SENT: usize = 100_000;
 const FREE: usize = Endpoint::UNCOUNTED_BODY;
 const MOST: usize = BUDGET + BUDGET * 3 / 10 + (64 << 20) / SCALE;
-/// What may stay when all is over, besides what connections without bodies leave. The allocator keeps some of that; what
-/// an operator can do about it stands in the README.
+/// What may stay when all is over, besides what connections without bodies leave. The allocator keeps some of that;
+/// what an operator can do about it stands in the README.
 const LEFT: usize = BUDGET / 8;
 
 const SERVES: &str = "MRTR_HTTP_TEST_MEASURES_MEMORY";
@@ -260,8 +260,8 @@ async fn ht_8_half_sent_bodies_take_what_the_budget_says_and_give_it_back() {
     fits("HTTP/2", measured(enough, half_sent_on_streams).await);
 }
 
-/// Heads of many streams of HTTP/2, on a few connections, whose bodies do not come. A header of 3000 bytes is said once on
-/// each connection; from then on, a byte stands for it.
+/// Heads of many streams of HTTP/2, on a few connections, whose bodies do not come. A header of 3000 bytes is said once
+/// on each connection; from then on, a byte stands for it.
 async fn short_for_long_heads(name: &str, address: SocketAddr) -> Vec<Wire> {
     let mut wires = Vec::new();
     for _ in 0..CONNECTIONS / STREAMS {

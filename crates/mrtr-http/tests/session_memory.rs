@@ -23,8 +23,8 @@ use support::wire::Wire;
 const SERVES: &str = "MRTR_HTTP_TEST_SERVES_SESSIONS";
 const READY: &str = "serving at ";
 const SESSIONS: usize = 1000;
-/// What a session with an open question takes at most, its connection being gone: journal, call, question and its text. In
-/// a debug build it was 14 KB; with the buffer of its connection, 23 KB.
+/// What a session with an open question takes at most, its connection being gone: journal, call, question and its text.
+/// In a debug build it was 14 KB; with the buffer of its connection, 23 KB.
 const MOST_A_SESSION: usize = 18 << 10;
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,5 +1,5 @@
-//! A way to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request, with every
-//! number as it was.
+//! A transport to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request,
+//! with every number as it was.
 
 use std::fmt;
 
@@ -13,15 +13,16 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-/// A way to a server through an rmcp client.
+/// A transport to a server through an rmcp client.
 ///
-/// Requests go through rmcp as they are, and its own retries see none of them. To a server that rmcp has discovered,
-/// each says what our client can do. In a session that rmcp has initialized there are no retries: the server asks while
-/// the call is open, and rmcp's `ClientHandler` answers. What a server tells before its response, progress among it,
-/// rmcp gives to that handler in either case, and not to our client.
+/// Requests go through rmcp as they are, and rmcp's own retries see none of them. If rmcp has discovered the server,
+/// each request says what our client can do. In a session that rmcp has initialized there are no retries: the server
+/// asks while the call is open, and rmcp's `ClientHandler` answers. In either case rmcp gives the notifications before
+/// a response, such as progress, to that handler and not to our client.
 ///
-/// rmcp keeps numbers as integers and floats of 64 bits. A request with a number that would not keep its value so, or be
-/// no integer any more, such as 100000000000000000000, is not sent, and the call fails with an error that names it.
+/// rmcp keeps numbers as integers and floats of 64 bits. The transport does not send a request with a number that would
+/// lose its value that way, or that would stop being an integer, such as 100000000000000000000. The call fails with an
+/// error that names the number.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -50,15 +51,15 @@ pub struct RmcpTransport {
 }
 
 impl RmcpTransport {
-    /// Through this peer, to a server that is known by this name: its URL, or the command that starts it.
+    /// Creates a transport through this peer to the server of this name: its URL, or the command that starts it.
     ///
-    /// A [`PendingCall`](mrtr_client::PendingCall) goes on at the server of its name only. What a server says of itself is
-    /// no such name: another one can say so too.
+    /// A [`PendingCall`](mrtr_client::PendingCall) continues only at the server of its name. The name that a server
+    /// gives itself is not enough: another server can give the same one.
     pub fn new(server: impl Into<String>, peer: Peer<RoleClient>) -> Self {
         Self { server: server.into(), peer }
     }
 
-    /// Whether rmcp has a session with the server, in which requests do not say their version.
+    /// Returns true if rmcp has a session with the server, in which requests do not say their version.
     fn is_session(&self) -> bool {
         self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
@@ -114,14 +115,15 @@ fn outgoing(
     Ok((ClientRequest::CustomRequest(sent), PeerRequestOptions::no_options().with_meta(meta)))
 }
 
-/// What a request says in the modern era alone.
+/// The metadata of requests that only the modern era has.
 const OF_EACH_REQUEST: [&str; 3] = [
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientInfo",
     "io.modelcontextprotocol/clientCapabilities",
 ];
 
-/// A request that waits for its answer. Unless that is there, the server is told with this that it is not wanted.
+/// A request that waits for its answer. If this is dropped before the answer comes, the server is told that it is not
+/// wanted.
 struct Waiting(Option<RequestHandle<RoleClient>>);
 
 impl Waiting {
@@ -163,7 +165,7 @@ fn failure(error: ServiceError) -> TransportError {
     TransportError::of(failure, error)
 }
 
-/// Why parameters cannot go through rmcp.
+/// The reason why parameters cannot go through rmcp.
 #[derive(Debug)]
 enum Inexact {
     /// rmcp's types would change this number.
@@ -225,5 +227,5 @@ impl fmt::Display for Inexact {
 
 impl std::error::Error for Inexact {}
 
-/// As deep as `serde_json` reads, with which rmcp reads at the other end.
+/// The deepest nesting that `serde_json` reads, with which rmcp reads at the other end.
 const MAX_DEPTH: usize = 127;

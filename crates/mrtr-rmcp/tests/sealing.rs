@@ -380,7 +380,8 @@ async fn work_that_waits_is_renewed_beside_it_three_times_in_a_lease() {
     assert_eq!(store.by_work.load(Ordering::SeqCst), 9);
 }
 
-/// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done again.
+/// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done
+/// again.
 #[tokio::test]
 async fn work_that_was_begun_and_lost_is_in_doubt_for_every_retry() {
     let states = states();

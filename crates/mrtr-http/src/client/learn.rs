@@ -1,4 +1,5 @@
-//! The arguments that a server wants in headers, as its lists of tools say: learned, kept within a bound, and looked up.
+//! The arguments that a server wants in headers, as its lists of tools say: learned, kept within a bound, and looked
+//! up.
 
 use std::collections::HashSet;
 use std::sync::PoisonError;

@@ -1,5 +1,5 @@
-//! The reply to a request: one message or a stream of events, read within its limit, and what its HTTP status says beside
-//! it.
+//! The reply to a request: one message or a stream of events, read within its limit, and what its HTTP status says
+//! beside it.
 
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ impl Sender {
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session: None })
     }
 
-    /// Sends a request of a session, or the one that begins it, and takes the reply. If this is dropped before, the server
-    /// hears of that.
+    /// Sends a request of a session, or the one that begins it, and takes the reply. If this is dropped before, the
+    /// server hears of that.
     pub(super) async fn reply_in_session(
         &self,
         request: &TransportRequest<'_>,

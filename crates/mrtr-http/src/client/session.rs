@@ -223,7 +223,8 @@ fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportEr
     TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
 
-/// Cancels a call at the server when it is dropped before its response is there: a connection that ends cancels nothing.
+/// Cancels a call at the server when it is dropped before its response is there: a connection that ends cancels
+/// nothing.
 pub(super) struct CancelOnDrop {
     sender: Option<Sender>,
     id: RequestId,

@@ -6,8 +6,8 @@ use mrtr_server::transport::{Account, Holding};
 use super::accounts::Accounts;
 use super::rejection::Rejection;
 
-/// The bytes that one request takes, given back when it is dropped. A request that finds none left is sent away and does
-/// not wait: of two that each hold a part and wait for the other's, neither would end.
+/// The bytes that one request takes, given back when it is dropped. A request that finds none left is sent away and
+/// does not wait: of two that each hold a part and wait for the other's, neither would end.
 #[derive(Debug, Default)]
 pub(super) struct BodyReservation(Option<Holding>);
 
@@ -50,8 +50,8 @@ impl BodyReservation {
         }
     }
 
-    /// The body, which gives its reservation back with the last reference to it: the round of a single-use tool may outlive
-    /// its connection, and holds the body until it ends.
+    /// The body, which gives its reservation back with the last reference to it: the round of a single-use tool may
+    /// outlive its connection, and holds the body until it ends.
     pub(super) fn attach(self, body: Bytes) -> Bytes {
         match self.0 {
             Some(taken) => Bytes::from_owner(ReservedBytes { bytes: body, _taken: taken }),

@@ -70,15 +70,16 @@ fn protocols(header_timeout: Duration, streams: StreamExecutor) -> auto::Builder
     builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES as usize);
     builder.http1().max_headers(MAX_HEADERS);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(header_timeout).max_header_list_size(HEAD_BYTES);
-    // What comes while the head of a request is still looked at has no permit: this window bounds it, for each connection.
+    // What comes while the head of a request is still looked at has no permit: this window bounds it, for each
+    // connection.
     builder.http2().initial_connection_window_size(HTTP2_WINDOW).initial_stream_window_size(HTTP2_WINDOW);
     // Hyper keeps what it was given until the client makes room for it.
     builder.http2().max_send_buf_size(PIECE);
     builder
 }
 
-/// Ends if no request has begun by then. Hyper's own timeouts begin with a protocol, and a client that sends nothing has
-/// not said which one it speaks.
+/// Ends if no request has begun by then. Hyper's own timeouts begin with a protocol, and a client that sends nothing
+/// has not said which one it speaks.
 async fn no_request_within(timeout: Duration, link: &Link) {
     sleep(timeout).await;
     if link.has_begun() {

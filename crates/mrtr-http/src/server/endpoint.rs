@@ -176,8 +176,9 @@ impl Endpoint {
     ///
     /// Counted as memory is taken for what arrives, in parts of 64 KiB, and given back when the round is answered; with
     /// a stream or a subscription, when that ends. A body of up to 4 KiB does not count:
-    /// [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, and a few large bodies
-    /// that come slowly keep no small one out. A body that is larger than three quarters of the budget is over the limit.
+    /// [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, and a few large
+    /// bodies that come slowly keep no small one out. A body that is larger than three quarters of the budget is over
+    /// the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         self.set_pools(|pools| pools.bodies = FairPool::new(bytes))
@@ -195,8 +196,8 @@ impl Endpoint {
     /// Believes proxies of this network: an anonymous caller is known by the address that they forward it for, which
     /// decides on its [share](Self::concurrency). None by default.
     ///
-    /// Of the addresses in [the header](Self::forwarded_header), the last one that is not of such a network counts: what
-    /// stands before it anybody may have written. `trusted_proxy([10, 0, 0, 0], 8)` is the network 10.0.0.0/8.
+    /// Of the addresses in [the header](Self::forwarded_header), the last one that is not of such a network counts:
+    /// what stands before it anybody may have written. `trusted_proxy([10, 0, 0, 0], 8)` is the network 10.0.0.0/8.
     #[must_use]
     pub fn trusted_proxy(self, network: impl Into<IpAddr>, prefix: u8) -> Self {
         self.set(|config| config.proxies.trust(network.into(), prefix))
@@ -226,9 +227,9 @@ impl Endpoint {
     /// round of a single-use tool that finishes its step without its client counts until then.
     ///
     /// The number is divided between callers, and so are those of [subscriptions](Self::subscriptions) and of bytes: by
-    /// principal and tenant, or by address where the authenticator names no caller. One caller has at most three quarters;
-    /// the last quarter is for those that hold less than an equal share. In an application of axum's, the address is that
-    /// of its `ConnectInfo<SocketAddr>`; without it, all who are anonymous have one share.
+    /// principal and tenant, or by address where the authenticator names no caller. One caller has at most three
+    /// quarters; the last quarter is for those that hold less than an equal share. In an application of axum's, the
+    /// address is that of its `ConnectInfo<SocketAddr>`; without it, all who are anonymous have one share.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
         self.set_pools(|pools| pools.requests = FairPool::new(most))
@@ -292,11 +293,12 @@ impl Endpoint {
         if length.lower() > largest as u64 {
             return Err(Rejection::TooLarge);
         }
-        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
-        // may run.
+        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as
+        // requests may run.
         let mut permit = accounts.take_request()?;
         let head_bytes = head::size(&head);
-        // A long head keeps the buffer of its connection while the body is waited for, so that it counts as a body does.
+        // A long head keeps the buffer of its connection while the body is waited for, so that it counts as a body
+        // does.
         let _head = BodyReservation::of(&accounts, head_bytes).map_err(|_| Rejection::NoRoomForHead)?;
         let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
         let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;

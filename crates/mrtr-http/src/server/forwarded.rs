@@ -71,8 +71,8 @@ impl Proxies {
         self.header = header;
     }
 
-    /// The client's address: the last one that no trusted proxy has. Each proxy adds the address that it was called from
-    /// at the end, and what stands before that anybody may have written.
+    /// The client's address: the last one that no trusted proxy has. Each proxy adds the address that it was called
+    /// from at the end, and what stands before that anybody may have written.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trusts(peer) {
             return peer;

@@ -48,8 +48,8 @@ pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as what is in it, and in the
-/// copy of what is kept.
+/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as what is in it, and in
+/// the copy of what is kept.
 pub(super) fn size(head: &Parts) -> usize {
     let headers = head.headers.iter().map(|(name, value)| {
         let copies = if is_needed(name) { 3 } else { 2 };

@@ -1,5 +1,5 @@
-//! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that serve
-//! everybody else.
+//! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that
+//! serve everybody else.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -14,18 +14,20 @@ use mrtr_server::transport::CallerKey;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-/// A message above this takes milliseconds to read or to write, in which a thread of the runtime serves no other request.
+/// A message above this takes milliseconds to read or to write, in which a thread of the runtime serves no other
+/// request.
 const HEAVY: usize = 128 << 10;
 /// Requests of a caller that count as heavy once it was sent a large reply: it may ask for another.
 const FOLLOWING: usize = 32;
 /// Callers that were sent a large reply, and are remembered. It is a hint, so all are forgotten where there are more.
 const MOST_CALLERS: usize = 1024;
 
-/// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were large.
+/// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were
+/// large.
 ///
-/// The system divides cores between threads, not between the tasks of one: a heavy request begins where it takes time from
-/// others only as one thread among others does. Since such threads would soon outnumber those that serve, there are few,
-/// and callers take turns at them: many requests of one caller keep another's waiting for one of them.
+/// The system divides cores between threads, not between the tasks of one: a heavy request begins where it takes time
+/// from others only as one thread among others does. Since such threads would soon outnumber those that serve, there
+/// are few, and callers take turns at them: many requests of one caller keep another's waiting for one of them.
 #[derive(Clone)]
 pub(super) struct HeavyRequests(Arc<Inner>);
 

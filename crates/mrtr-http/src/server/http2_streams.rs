@@ -1,5 +1,5 @@
-//! The streams of a connection of HTTP/2, each a task: a response goes out in pieces, and one that its client does not read
-//! ends.
+//! The streams of a connection of HTTP/2, each a task: a response goes out in pieces, and one that its client does not
+//! read ends.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -191,8 +191,8 @@ impl<F: Future<Output = ()>> Future for WhileRead<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { stream: Some(stream), reader, .. } = &mut *self else { return Poll::Ready(()) };
-        // Hyper does not poll a body without room in the client's window, so that only this task can notice that nothing is
-        // read.
+        // Hyper does not poll a body without room in the client's window, so that only this task can notice that
+        // nothing is read.
         if reader.scope(|| stream.as_mut().poll(cx)).is_ready() || reader.is_withdrawn(cx) {
             return Poll::Ready(());
         }

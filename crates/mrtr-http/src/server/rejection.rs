@@ -52,8 +52,8 @@ impl Rejection {
             Self::NotAcceptable => {
                 (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
             }
-            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would say
-            // that other credentials might do.
+            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would
+            // say that other credentials might do.
             Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
             Self::Unauthenticated(challenge) if challenge.is_forbidden => {
                 (StatusCode::FORBIDDEN, "This is not allowed.\n")

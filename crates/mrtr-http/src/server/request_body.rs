@@ -17,8 +17,8 @@ use super::budget::BodyReservation;
 use super::head;
 use super::rejection::Rejection;
 
-/// Reads a body. While it is waited for, its permit and its room make way for callers below their share, and its head is
-/// kept in less memory.
+/// Reads a body. While it is waited for, its permit and its room make way for callers below their share, and its head
+/// is kept in less memory.
 pub(super) async fn read<B>(
     body: B,
     head: &mut Parts,

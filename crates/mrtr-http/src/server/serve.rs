@@ -126,10 +126,11 @@ impl Serve {
 
     /// Serves this many connections at a time, on all threads together. 16384 by default.
     ///
-    /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that have
-    /// less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the address that
-    /// has most are closed. A connection on which nothing was asked for five seconds, or nothing in its first second, makes way. A process that
-    /// may have fewer files open than that waits as well, and says so in the log.
+    /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that
+    /// have less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the
+    /// address that has most are closed. A connection on which nothing was asked for five seconds, or nothing in its
+    /// first second, makes way. A process that may have fewer files open than that waits as well, and says so in the
+    /// log.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most;
@@ -145,9 +146,9 @@ impl Serve {
 
     /// Waits this long for a client to read what it is sent. 30 seconds by default.
     ///
-    /// On HTTP/1 its connection is closed then. On HTTP/2 the stream is reset, each piece of 16 KiB having that time, and
-    /// the connection is closed if the end of a reply is left unread. What runs for the client ends, and gives its permit
-    /// back.
+    /// On HTTP/1 its connection is closed then. On HTTP/2 the stream is reset, each piece of 16 KiB having that time,
+    /// and the connection is closed if the end of a reply is left unread. What runs for the client ends, and gives its
+    /// permit back.
     #[must_use]
     pub fn write_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.write = limit;
@@ -198,9 +199,9 @@ impl Bound {
 
     /// Serves until `shutdown` is over, and then until running requests are answered and subscriptions have ended.
     ///
-    /// The end has an order, which this keeps: it tells the servers first ([`Server::begin_shutdown`]), so that tasks are
-    /// begun no more and requests that wait for the result of one are answered, and then lets what runs finish. Tasks are
-    /// handed over after this, with `Tasks::shut_down`.
+    /// The end has an order, which this keeps: it tells the servers first ([`Server::begin_shutdown`]), so that tasks
+    /// are begun no more and requests that wait for the result of one are answered, and then lets what runs finish.
+    /// Tasks are handed over after this, with `Tasks::shut_down`.
     ///
     /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {

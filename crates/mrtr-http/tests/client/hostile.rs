@@ -60,8 +60,8 @@ fn ht_3_a_list_with_very_many_annotations_is_looked_through_in_one_pass() {
 
 #[test]
 fn ht_3_what_stands_above_many_arguments_is_kept_once() {
-    // Fifty levels with long names, and a few thousand arguments below them: written out for each, the names alone would
-    // take many gigabytes.
+    // Fifty levels with long names, and a few thousand arguments below them: written out for each, the names alone
+    // would take many gigabytes.
     let leaves = annotated("", 5_000)["inputSchema"].clone();
     let deep = (0..50).fold(
         leaves,

@@ -27,8 +27,8 @@ impl Draft {
         Self(text)
     }
 
-    /// The genuine one with a body of up to 128 KiB, and changes. The first three bytes say how long it is and with what
-    /// it is filled.
+    /// The genuine one with a body of up to 128 KiB, and changes. The first three bytes say how long it is and with
+    /// what it is filled.
     pub(super) fn padded(told: &[u8]) -> Self {
         let [high, low, filling, changes @ ..] = told else { return Self::genuine() };
         let size = 2 * usize::from(u16::from_be_bytes([*high, *low]));

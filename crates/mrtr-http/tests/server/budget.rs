@@ -19,7 +19,8 @@ use crate::support::message::{Post, call, request, retry, watched};
 use crate::support::{Site, until};
 use crate::tools::{self, Gate};
 
-/// Room for one of [`LARGE`] and not for two, beside what does not count, in the three quarters that one caller may have.
+/// Room for one of [`LARGE`] and not for two, beside what does not count, in the three quarters that one caller may
+/// have.
 const BUDGET: usize = 100_000;
 const LARGE: usize = 60_000;
 

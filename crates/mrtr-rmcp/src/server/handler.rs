@@ -1,4 +1,4 @@
-//! What rmcp asks a handler, and which of the two answers: the flows, or the handler beside them.
+//! The methods of an rmcp handler, each answered by the flows or by the handler beside them.
 
 use std::borrow::Cow;
 
@@ -386,7 +386,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 }
 
-/// What one or the other accepts.
+/// Everything that one or the other accepts.
 fn both(mut accepted: SubscriptionFilter, theirs: SubscriptionFilter) -> SubscriptionFilter {
     let either = |ours: Option<bool>, theirs: Option<bool>| ours.filter(|accepted| *accepted).or(theirs);
     accepted.tools_list_changed = either(accepted.tools_list_changed, theirs.tools_list_changed);

@@ -1,5 +1,5 @@
-//! What two handlers say together: their capabilities, and lists in which the flows come first, and what both have is a
-//! flow.
+//! The answers of two handlers together: their capabilities, and lists in which the flows come first. An item that both
+//! have is a flow.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use serde::de::DeserializeOwned;
 
-/// Where a page of a shared list begins.
+/// The place where a page of a shared list begins.
 pub(super) enum Place {
     /// Among the flows.
     Ours(Option<String>),
@@ -97,7 +97,7 @@ pages! {
     ListResourceTemplatesResult: "resources/templates/list", resource_templates of ResourceTemplate;
 }
 
-/// What a server of flows says of itself. It does not change while the server lives.
+/// The information that a server of flows gives about itself. It does not change while the server lives.
 pub(super) struct Declared {
     info: Implementation,
     instructions: Option<String>,
@@ -122,7 +122,7 @@ impl Declared {
         }
     }
 
-    /// What rmcp is told of a server that has these flows and nothing else.
+    /// The configuration for rmcp of a server that has these flows and nothing else.
     pub(super) fn config(&self) -> ServerConfig {
         let mut config = ServerConfig::new(self.modern.clone()).with_server_info(self.info.clone());
         config.instructions.clone_from(&self.instructions);
@@ -133,7 +133,7 @@ impl Declared {
 /// The revision whose capabilities a client gets that initializes: those of older ones are no others.
 const NEWEST_LEGACY: Revision = Revision::LEGACY[Revision::LEGACY.len() - 1];
 
-/// What both can do.
+/// The capabilities of both.
 pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -> ServerCapabilities {
     if let Some(extensions) = &ours.extensions {
         theirs.extensions.get_or_insert_default().extend(extensions.clone());
@@ -149,7 +149,7 @@ pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -
     theirs
 }
 
-/// What has one form on the wire, as rmcp's type for it.
+/// A value that has one form on the wire, as rmcp's type for it.
 fn converted<F: Wire, T: DeserializeOwned>(ours: &F) -> Option<T> {
     let text = ours.to_json(Revision::default()).ok()?;
     serde_json::from_str(&text)

@@ -1,5 +1,5 @@
-//! Messages between our server and rmcp: ours are text; rmcp's are types that are read from it, with a response of its own
-//! for each method that may ask.
+//! Messages between our server and rmcp: ours are text; rmcp's are types that are read from it, with a response of its
+//! own for each method that may ask.
 
 use bytes::Bytes;
 use rmcp::ErrorData;
@@ -81,7 +81,7 @@ fn typed<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result
     read(&written_text(&Called { method, params })?)
 }
 
-/// What our server sent, as rmcp's type for it.
+/// A message of our server, as rmcp's type for it.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ErrorData> {
     serde_json::from_str(text).map_err(|error| no_type(&error))
 }
@@ -95,13 +95,13 @@ fn written_text(value: &impl Serialize) -> Result<String, ErrorData> {
     serde_json::to_string(value).map_err(|error| no_type(&error))
 }
 
-/// Such as a question of an application's own kind: rmcp's types have no place for one.
+/// The error for a message that rmcp has no type for, such as a question of an application's own kind.
 fn no_type(error: &serde_json::Error) -> ErrorData {
     tracing::error!(%error, "rmcp has no type for what the server sent");
     ErrorData::internal_error("rmcp has no type for what the server sent", None)
 }
 
-/// What rmcp drops: the client has said that it does not wait for a response.
+/// The error for a cancelled request. rmcp drops it: the client has said that it does not wait for a response.
 pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
@@ -148,8 +148,8 @@ pub(super) trait Response: From<InputRequiredResult> {
     }
 }
 
-/// What may ask for a visit of a URL. The published revision has dropped the `elicitationId` that rmcp's type for it
-/// still demands: the key of the question stands in.
+/// Reads a message that may ask for a visit of a URL. The published revision has dropped the `elicitationId` that
+/// rmcp's type for it still demands: the key of the question stands in.
 pub(super) fn read_asking<T: DeserializeOwned>(text: &str) -> Result<T, ErrorData> {
     let mut result: Value = read(text)?;
     let questions = result.get_mut("inputRequests").and_then(Value::as_object_mut);

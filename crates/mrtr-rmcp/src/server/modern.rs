@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::message::{self, FromServer, no_response};
 use crate::identity::Identity;
 
-/// Whether a request is of the modern era: rmcp has settled that with its client.
+/// Returns true if a request is of the modern era: rmcp has settled that with its client.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
@@ -41,7 +41,8 @@ pub(super) async fn call(
     }
 }
 
-/// What a request says of its client. Where rmcp was told so for all requests of a connection, it is said here.
+/// The metadata in which a request describes its client. If the client told rmcp once for all requests of a connection,
+/// that is added here.
 fn meta(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     let mut meta = context.meta.clone();
     if let (None, Some(version)) = (meta.protocol_version(), context.protocol_version()) {

@@ -1,4 +1,5 @@
-//! Sessions of rmcp's HTTP service that are their callers' alone: a tower layer that gives session ids only their owner can use.
+//! Sessions of rmcp's HTTP service that are their callers' alone: a tower layer that gives session ids only their owner
+//! can use.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -17,11 +18,11 @@ use crate::identity::{Identify, Identity};
 
 /// A tower layer for rmcp's HTTP service that binds each session to the caller who opened it.
 ///
-/// rmcp's session manager does not know callers: whoever sends a session's id answers the session's questions, cancels
-/// its calls, reads its streams and ends it. Behind this layer the client gets rmcp's id sealed for the caller of
-/// `initialize`. A POST or GET by any other caller is answered as one with an unknown id, by 404, and so is a DELETE.
+/// rmcp's session manager does not know callers: any client that sends a session's id can answer the session's
+/// questions, cancel its calls, read its streams and end it. Behind this layer the client gets rmcp's id sealed for the
+/// caller of `initialize`. Any other caller that sends a POST, GET or DELETE gets 404, as for an unknown id.
 ///
-/// The layer keeps nothing, so nothing has to be forgotten when a session ends. It seals with the server's
+/// The layer keeps no state, so there is nothing to clean up when a session ends. It seals with the server's
 /// [`Sealer`](mrtr_server::Sealer): instances that share its keys know each other's sessions, as they must if rmcp
 /// restores sessions from a store. [`Flows::session_owners`](crate::Flows::session_owners) makes it.
 ///
@@ -163,7 +164,7 @@ where
 #[derive(Clone)]
 struct Checked(Identity);
 
-/// Whether a request belongs to a session of rmcp's HTTP service that any caller can use who knows its id.
+/// Returns true if a request belongs to a session of rmcp's HTTP service that any caller can use who knows its id.
 pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
     let Some(parts) = extensions.get::<Parts>() else { return false };
     let is_checked = parts.extensions.get::<Checked>().is_some_and(|Checked(caller)| caller == identity);
@@ -172,7 +173,7 @@ pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
 
 const SESSION_ID: &str = "mcp-session-id";
 
-/// What an id is sealed as.
+/// The kind of payload that an id is sealed as.
 const KIND: &str = "mrtr-rmcp/session";
 
 /// No id of a session manager's, which are random.

@@ -1,5 +1,5 @@
-//! Requests of the legacy era: rmcp's session is one of our server's too, found in a table by the handshake that rmcp keeps,
-//! and its calls stay open while the client is asked.
+//! Requests of the legacy era: rmcp's session is one of our server's too, found in a table by the handshake that rmcp
+//! keeps, and its calls stay open while the client is asked.
 
 mod call;
 
@@ -28,12 +28,12 @@ pub(super) struct Session {
     /// None if the server keeps no sessions.
     id: Option<SessionId>,
     version: String,
-    /// Whose it is.
+    /// The caller that the session belongs to.
     identity: Identity,
     next_call: AtomicI64,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum Called {
     Answered(Result<String, ErrorData>),
     /// Our server has ended the session meanwhile: the request has not run.
@@ -67,7 +67,7 @@ impl Session {
         }
     }
 
-    /// What our server answers to a message.
+    /// Has our server answer a message.
     async fn answer(&self, body: Bytes) -> LegacyReply {
         let context = self.identity.context().received(self.server.arrival());
         match self.server.receive(body, context).await {
@@ -209,8 +209,8 @@ impl Sessions {
         }
     }
 
-    /// Tells a client what changes in its session, for as long as it is there. The session begins with a request, and not
-    /// here: whose it is, a request says.
+    /// Tells a client what changes in its session, for as long as it is there. The session begins with a request, and
+    /// not here: whose it is, a request says.
     pub(super) async fn tell_changes(&self, peer: &Peer<RoleServer>) {
         let Some(handshake) = peer.peer_info() else { return };
         while !peer.is_transport_closed() {
@@ -267,5 +267,5 @@ fn ended() -> ErrorData {
     ErrorData::invalid_request("There is no such session; begin anew with `initialize`", None)
 }
 
-/// How often to look whether a client that hears nothing is still there: rmcp does not say when it goes.
+/// The time between two looks at whether a client that hears nothing is still there: rmcp does not say when it goes.
 const CLOSED_POLL: Duration = Duration::from_secs(1);

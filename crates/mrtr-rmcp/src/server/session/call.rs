@@ -17,7 +17,7 @@ use super::super::message::{self, FromServer, no_response};
 use super::super::modern;
 use super::Session;
 
-/// A call that our server has begun. Unless it is over, it is cancelled with this.
+/// A call that our server has begun. If this is dropped before the call is over, the call is cancelled.
 pub(super) struct OpenCall<'a> {
     session: &'a Session,
     pub(super) id: i64,
@@ -82,8 +82,8 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-/// What the client is asked for a call. It is polled in the task of the call, since rmcp knows by that on which stream
-/// a question goes out.
+/// The open questions of a call to its client. They are polled in the task of the call, since rmcp knows by the task on
+/// which stream a question goes out.
 #[derive(Default)]
 struct Questions<'a> {
     /// By the ids that our server gave them.

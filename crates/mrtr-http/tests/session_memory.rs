@@ -1,4 +1,4 @@
-//! How much memory a thousand sessions take with an open question each, and that it is given back.
+//! A thousand sessions with an open question each take a bounded amount of memory, and give it back.
 //!
 //! The server is this test binary again, so that nothing else is in its memory.
 
@@ -23,7 +23,7 @@ use support::wire::Wire;
 const SERVES: &str = "MRTR_HTTP_TEST_SERVES_SESSIONS";
 const READY: &str = "serving at ";
 const SESSIONS: usize = 1000;
-/// What a session with an open question takes at most, its connection being gone: journal, call, question and its text.
+/// The most memory of a session with an open question whose connection is gone: journal, call, question and its text.
 /// In a debug build it was 14 KB; with the buffer of its connection, 23 KB.
 const MOST_A_SESSION: usize = 18 << 10;
 
@@ -71,7 +71,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap() }
     }
 
-    /// What it takes now, in bytes.
+    /// The memory that the process takes now, in bytes.
     fn memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

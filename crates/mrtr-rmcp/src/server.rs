@@ -94,8 +94,7 @@ impl Flows {
     }
 
     /// Offers these flows beside what another handler offers. Where both have the same tool, prompt or resource, the
-    /// flow wins: rmcp neither lists nor calls the other handler's. Name, version and instructions are the other
-    /// handler's.
+    /// flow wins, and clients cannot reach the other handler's. Name, version and instructions are the other handler's.
     pub fn beside<H: ServerHandler>(self, other: H) -> Flows<H> {
         let Self { server, declared, identify, sessions, .. } = self;
         Flows { server, beside: Some(other), declared, identify, sessions }

@@ -272,7 +272,7 @@ struct Ahead {
     store: MemorySingleUse,
     seconds: AtomicU64,
     renewed: mpsc::Sender<()>,
-    /// How often it was renewed by what does the work.
+    /// The number of renewals by the task that does the work.
     by_work: AtomicU32,
 }
 

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// What an instance is.
+/// The kind of an instance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// Our own server.
@@ -60,7 +60,7 @@ impl Fleet {
         Self { addresses, _processes: processes, charges }
     }
 
-    /// How often an order was charged, by both together.
+    /// Counts the charges for an order, by both instances together.
     pub(crate) fn charges(&self, order: &str) -> usize {
         std::fs::read_to_string(&self.charges).unwrap().lines().filter(|line| *line == order).count()
     }

@@ -39,8 +39,8 @@ fn annotated(name: &str, arguments: usize) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
 }
 
-/// How many tools a client finds in this list. It runs on a thread of its own, and fails if it takes as long as only a
-/// quadratic would.
+/// Counts the tools that a client finds in this list. It runs on a thread of its own, and fails if it takes as long as
+/// only a quadratic search would.
 fn count_within_a_minute(tools: String) -> usize {
     let (done, count) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Which era a server speaks is found out: once, at no cost where it is the modern one, and never by one code.
+//! A client finds out which era a server speaks: once, at no cost where it is the modern one, and never by one code.
 
 use mrtr_client::{CallError, CallErrorKind, Client, ObservedTransport, WireMessage};
 use mrtr_schema::{Era, Revision};
@@ -11,7 +11,7 @@ use crate::tracker::{Outside, answering, builder, server, text};
 
 const JSON: &str = "application/json";
 
-/// What servers of the legacy era say to what they do not understand: each in its own way.
+/// The answers of servers of the legacy era to what they do not understand: each in its own way.
 const REFUSALS: [Refusal; 9] = [
     (400, "text/plain", "Bad Request: Missing session ID"),
     (400, JSON, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#),

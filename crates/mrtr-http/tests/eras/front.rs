@@ -1,4 +1,4 @@
-//! What stands before our own server: it notes what comes, refuses what a legacy server would not understand, and cuts
+//! A proxy before our own server: it notes what comes, refuses what a legacy server would not understand, and cuts
 //! streams off.
 
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// What it is, in a word: the method, the verb, or that it answers.
+    /// A word for this request: the method, the verb, or that it answers.
     pub(crate) fn kind(&self) -> String {
         match (&*self.verb, self.message["method"].as_str()) {
             ("POST", Some(method)) => method.to_owned(),

@@ -47,7 +47,7 @@ fn done(asked: &Asked) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
-/// What the client answered, by the ids of the questions.
+/// The client's answers, with the ids of the questions.
 fn answers(scripted: &Scripted) -> Vec<Value> {
     let is_answer = |asked: &Asked| asked.message.get("method").is_none();
     scripted.asked().into_iter().filter(is_answer).map(|asked| asked.message).collect()

@@ -94,7 +94,7 @@ pub(crate) fn server(outside: &Outside) -> Server {
     builder(outside).build().unwrap()
 }
 
-/// What a person answers in the Azure DevOps flow: whichever form it is.
+/// A person's answers in the Azure DevOps flow, to either of its forms.
 async fn fill_in(form: FormRequest) -> Result<ElicitResult, mrtr_client::AnswerError> {
     let is_first = form.fields().any(|field| field.name == "resolution");
     if is_first {

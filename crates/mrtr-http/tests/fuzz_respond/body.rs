@@ -53,7 +53,7 @@ fn is_clear(answer: &Answer) {
     }
 }
 
-/// What is refused before it is a message.
+/// The statuses of requests that the endpoint refuses before they are messages.
 const REFUSED: [u16; 6] = [400, 403, 405, 406, 413, 415];
 
 /// Inputs to start from.

@@ -59,7 +59,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime needs nothing")
 }
 
-/// What came back: of a stream, its first event.
+/// The response that came back: of a stream, its first event.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) media_type: String,

@@ -1,4 +1,4 @@
-//! Who calls: asked for every request, bound to the state, and anonymous only where that was said.
+//! The caller of a request: asked for every time, bound to the state, and anonymous only where the operator said so.
 
 use http::request::Parts;
 use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};

@@ -59,7 +59,7 @@ fn status(reply: &[u8]) -> Option<u16> {
     reply.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
 }
 
-/// Of each status there is, the ones that a stranger may see.
+/// The statuses that a stranger may see.
 const EXPECTED: [u16; 14] = [200, 202, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 431, 501];
 
 fn answers_clearly(bytes: &[u8]) {

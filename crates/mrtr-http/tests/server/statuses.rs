@@ -215,7 +215,8 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
     }
 }
 
-/// What clients of older revisions begin with has neither metadata nor headers: a server without sessions refuses it.
+/// A server without sessions refuses the first request of clients of older revisions: it has neither metadata nor
+/// headers.
 #[tokio::test]
 async fn er_2_initialize_is_told_the_versions_whatever_it_lacks() {
     let site = Site::of(tools::builder(&tools::Gate::default()).legacy(mrtr_server::Legacy::Refuse).build().unwrap());
@@ -272,7 +273,7 @@ async fn busy_prompt(_: Flow) -> Result<String, Failure> {
     Err(ProtocolError::busy().into())
 }
 
-/// As one that did not reach the server because too much was going on.
+/// Its status is that of a request that did not reach the server because too much was going on.
 #[tokio::test]
 async fn ht_7_a_request_that_a_busy_store_turned_away_may_come_back_soon() {
     let server = Server::builder("test", "1.0.0").prompt(Prompt::new("busy", busy_prompt));

@@ -32,7 +32,7 @@ pub(crate) async fn hello(_: Flow) -> Result<&'static str, Failure> {
     Ok("Hello")
 }
 
-/// What a tool that waits is watched and let go by.
+/// A gate at which tools wait: tests see who waits, and let them go.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<Inner>);
 
@@ -67,12 +67,12 @@ impl Gate {
         within("the end of a tool at the gate", self.0.dropped.acquire()).await.unwrap().forget();
     }
 
-    /// How many wait at it.
+    /// The number of tools that wait at the gate.
     pub(crate) fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::SeqCst)
     }
 
-    /// How many got through.
+    /// The number of tools that got through.
     pub(crate) fn passed(&self) -> usize {
         self.0.done.load(Ordering::SeqCst)
     }

@@ -22,7 +22,7 @@ use crate::tools;
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// How many runs there are: each is counted until it is dropped.
+/// The number of runs: each counts until it is dropped.
 #[derive(Clone, Default)]
 struct Runs(Arc<AtomicUsize>);
 

@@ -70,7 +70,7 @@ impl Post {
     }
 }
 
-/// What a request of the published revision says of its client.
+/// The metadata by which a request of the published revision describes its client.
 pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! What the tests share: a server on a socket, HTTP as bytes, and messages.
+//! Helpers that the tests share: a server on a socket, HTTP as bytes, and messages.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 

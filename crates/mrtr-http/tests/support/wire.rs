@@ -28,7 +28,7 @@ impl Wire {
         Self(BufReader::new(stream))
     }
 
-    /// What the other side does not want any more is its own business.
+    /// Sends these bytes. An error is ignored: the other side may not want them any more.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
@@ -60,7 +60,7 @@ impl Wire {
         Response { status, headers: self.headers().await, body: Vec::new() }
     }
 
-    /// What stands before an empty line.
+    /// Reads the headers, up to an empty line.
     pub(crate) async fn headers(&mut self) -> Vec<(String, String)> {
         let mut headers = Vec::new();
         loop {

@@ -29,7 +29,7 @@ async fn eavesdrop(stream: DuplexStream, calls: mpsc::UnboundedSender<String>) {
     }
 }
 
-/// What the server reads of these arguments, or why they were not sent.
+/// The arguments as the server reads them, or the reason why they were not sent.
 async fn sent(arguments: &str) -> Result<String, String> {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (calls, mut heard) = mpsc::unbounded_channel();
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// What Rust's own types hold is never refused.
+    /// A number that Rust's own types hold is never refused.
     #[test]
     fn every_float_and_integer_of_64_bits_arrives(float in any::<f64>(), integer in any::<i64>(), natural in any::<u64>()) {
         prop_assume!(float.is_finite());

@@ -175,7 +175,7 @@ async fn another_caller_cannot_act_in_a_session_and_learns_no_more_than_of_an_un
     assert_eq!(ada.post(Some(&session), &call_of("whoami", 3)).await.status(), StatusCode::NOT_FOUND, "it has ended");
 }
 
-/// What rmcp restores sessions from, in a fleet.
+/// The store from which rmcp restores sessions in a fleet.
 #[derive(Default)]
 struct Shared(Mutex<HashMap<String, SessionState>>);
 
@@ -258,7 +258,7 @@ async fn rmcps_own_clients_work_behind_the_layer_in_both_lifecycles() {
 
 const WARNING: &str = "Flows::session_owners";
 
-/// What is logged while a client of each site calls three times.
+/// Counts the warnings in the log while a client calls three times.
 async fn warnings(client: &rmcp::service::RunningService<rmcp::RoleClient, Person>, log: &Log) -> usize {
     for _ in 0..3 {
         client.call_tool(call("whoami", json!({}))).await.expect("it is answered");

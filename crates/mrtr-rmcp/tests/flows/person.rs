@@ -35,7 +35,7 @@ impl Person {
         }
     }
 
-    /// Who cannot be asked.
+    /// A person who cannot be asked.
     pub(crate) fn without_forms() -> Self {
         Self { capabilities: ClientCapabilities::default(), ..Self::answering([]) }
     }

@@ -38,10 +38,10 @@ use send::Sender;
 /// ```
 #[derive(Clone)]
 pub struct HttpTransport {
-    /// The URL as people may see it.
+    /// The URL without user name and password, for people to see.
     server: String,
     sender: Sender,
-    /// Shared by clones, since they are ways to one origin.
+    /// The era of the server. Clones share it, since they lead to one origin.
     era: EraMemory,
 }
 
@@ -189,7 +189,7 @@ fn parse(url: &str) -> Result<Url, HttpTransportError> {
     parsed.ok_or_else(|| HttpTransportError::Url(url.to_owned()))
 }
 
-/// The URL as people may see it.
+/// The URL without user name and password, for people to see.
 fn without_password(mut url: Url) -> String {
     // Neither fails for a URL that has a host.
     let _ = (url.set_username(""), url.set_password(None));
@@ -239,7 +239,7 @@ pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
 }
 
-/// One token, for as long as the server takes it.
+/// A provider of one token, for as long as the server accepts it.
 struct FixedToken(String);
 
 #[async_trait]
@@ -253,7 +253,7 @@ impl TokenProvider for FixedToken {
     }
 }
 
-/// Shows no token.
+/// Writes no token.
 impl fmt::Debug for FixedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FixedToken")

@@ -68,16 +68,17 @@ fn header_text(value: &RawValue) -> Option<String> {
 
 /// The tools of a list.
 pub(super) struct ListedTools {
-    /// Each tool of the list, with what is mirrored of it.
+    /// The tools of the list, each with its arguments that are mirrored.
     pub(super) tools: Vec<(String, HeaderAnnotations)>,
-    /// The list without the tools that say it wrongly, if there are any; the rest of it as it came.
+    /// The list without the tools whose annotations are wrong, if there are any. The rest of it is as it came.
     pub(super) kept: Option<String>,
 }
 
 /// Reads what a list of tools says about headers.
 ///
-/// Most lists say nothing, and are not taken apart unless an earlier one did. A list that the client is going to
-/// refuse, since a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
+/// Most lists say nothing, so the client does not parse one unless this or an earlier list has an annotation. A list
+/// that the client is going to refuse, since a key stands twice in it or it is nested too deeply, teaches nothing and
+/// is handed on as it is.
 pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<ListedTools> {
     if !had_annotations && !reply.contains(KEYWORD) {
         return None;
@@ -106,7 +107,7 @@ pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<Lis
     Some(ListedTools { tools, kept })
 }
 
-/// Says which tools are left out: some of them, since a list may have very many.
+/// Logs which tools are left out: some of them, since a list may have very many.
 fn warn_of(wrong: &[(String, &'static str)]) {
     for (tool, reason) in wrong.iter().take(MAX_WARNINGS) {
         let tool = Printable::line(tool);
@@ -192,7 +193,7 @@ fn bytes(level: &MirroredArguments) -> usize {
 
 const KEYWORD: &str = "x-mcp-header";
 
-/// Types of which every value is written in one way only: a number such as 1.0 is not.
+/// The types whose values can each be written in one way only. A number such as 1.0 has several.
 const PRIMITIVE: [&str; 3] = ["string", "integer", "boolean"];
 
 const MAX_WARNINGS: usize = 10;

@@ -6,7 +6,7 @@ use mrtr_client::{ServerMessage, ServerNotification, ServerRequest, TransportErr
 use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use reqwest::Response;
 
-/// Takes bytes, and gives the data of events.
+/// A parser that takes bytes, and returns the data of events.
 pub(super) struct Parser {
     unread: Vec<u8>,
     /// The beginning of the line that is not whole yet.
@@ -16,21 +16,21 @@ pub(super) struct Parser {
     /// True if the last line ended with a carriage return: a line feed after it belongs to it.
     after_return: bool,
     is_first_line: bool,
-    /// The data of the event that is coming, if any came.
+    /// The data of the event that is not complete yet, if any came.
     data: Option<String>,
     /// True if the event is of a kind that this parser ignores.
     is_other: bool,
     limit: usize,
-    /// The id that the event that is coming has, if it has one.
+    /// The id of the event that is not complete yet, if it has one.
     id: Option<String>,
-    /// The id of the last event that has come to its end and had one.
+    /// The id of the last complete event that had one.
     last_id: Option<String>,
     /// The pause that the server wants before the client resumes the stream.
     retry: Option<Duration>,
 }
 
 impl Parser {
-    /// A parser of events that are no longer than this.
+    /// Creates a parser of events that are no longer than this.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             unread: Vec::new(),
@@ -47,7 +47,7 @@ impl Parser {
         }
     }
 
-    /// The id of the last event, with which the stream can be resumed.
+    /// Takes the id of the last event, with which the client can resume the stream.
     pub(super) fn take_last_id(&mut self) -> Option<String> {
         self.last_id.take()
     }
@@ -64,7 +64,7 @@ impl Parser {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The data of the next event that has come to its end.
+    /// Returns the data of the next complete event.
     pub(super) fn next(&mut self) -> Result<Option<String>, TransportError> {
         while let Some((start, end)) = self.line() {
             let line = std::str::from_utf8(&self.unread[start..end]).map_err(TransportError::new)?;
@@ -84,7 +84,7 @@ impl Parser {
                     Some(data) => data.extend(["\n", value]),
                     None => self.data = Some(value.to_owned()),
                 },
-                // It goes back in a header, so that one which does not fit there cannot be used.
+                // The id goes back in a header: one that does not fit there cannot be used.
                 "id" if value.len() <= MAX_ID && value.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
                     self.id = Some(value.to_owned());
                 }
@@ -127,7 +127,8 @@ impl Parser {
     }
 }
 
-/// Tells of notifications as they come, and gives the response. No event may be longer than `limit`.
+/// Passes on the messages before the response as they come, and returns the response. No event may be longer than
+/// `limit`.
 pub(super) async fn response_of(
     mut stream: Response,
     limit: usize,

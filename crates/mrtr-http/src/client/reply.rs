@@ -17,7 +17,7 @@ use super::events::response_of;
 use super::send::{Sender, Sent, retry_after};
 use super::session::{CancelOnDrop, session_ended, session_of};
 
-/// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
+/// A response, with the pause that the server asks for and the fingerprint of the credentials that it came for.
 pub(super) struct HttpReply {
     pub(super) text: String,
     status: u16,
@@ -43,7 +43,7 @@ impl HttpReply {
 }
 
 impl Sender {
-    /// Sends a request, and takes the reply.
+    /// Sends a request, and reads the reply.
     pub(super) async fn reply(
         &self,
         request: &TransportRequest<'_>,
@@ -61,8 +61,8 @@ impl Sender {
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session: None })
     }
 
-    /// Sends a request of a session, or the one that begins it, and takes the reply. If this is dropped before, the
-    /// server hears of that.
+    /// Sends a request of a session, or the one that begins it, and reads the reply. If the caller drops this before
+    /// the reply, the server gets a cancellation.
     pub(super) async fn reply_in_session(
         &self,
         request: &TransportRequest<'_>,
@@ -141,7 +141,7 @@ fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
     }
     match Envelope::parse(body.as_bytes()) {
         Ok(Envelope::Error { .. }) => Ok(()),
-        // No status is told on: the server has run the request, whatever it says.
+        // The error has no status: the server has run the request, whatever the status says.
         Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
             "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
         ))),
@@ -187,7 +187,7 @@ async fn beginning(mut response: Response) -> String {
             bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_SHOWN)]);
         }
     };
-    // The status is there already, and is worth more than the rest of a body that does not come.
+    // The status is known already, and an error with it is worth more than a wait for the rest of the body.
     let _ = tokio::time::timeout(MAX_READ, read).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

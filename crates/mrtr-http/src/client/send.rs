@@ -21,11 +21,11 @@ pub(super) struct Sender {
     pub(super) http: reqwest::Client,
     pub(super) url: Url,
     pub(super) tokens: Option<Arc<dyn TokenProvider>>,
-    /// Those that go with every request.
+    /// The headers of every request.
     pub(super) headers: HeaderMap,
     /// The arguments of each tool that the client mirrors in headers, as the server's list of tools said.
     pub(super) annotated: Arc<RwLock<AnnotationTable>>,
-    /// Tells tokens apart without keeping them.
+    /// The key of the hash that tells tokens apart, so that they need not be kept.
     fingerprint_key: RandomState,
 }
 
@@ -41,10 +41,11 @@ impl Sender {
         Self { http, url, tokens: None, headers: HeaderMap::new(), annotated, fingerprint_key }
     }
 
-    /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
+    /// Sends a request, and sends it again where that is safe: where it never got there, or where running it twice has
+    /// the effect of running it once.
     ///
-    /// The waits here are short and few: they bridge a restart or a rush. How long a call may go on is for the client's
-    /// limits to say, and it knows which call may be picked up.
+    /// The waits here are short and few: they bridge a restart or a rush. The client's limits decide how long a call
+    /// may go on, and the client knows which calls it can resume.
     pub(super) async fn send(&self, request: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
@@ -55,7 +56,7 @@ impl Sender {
                 Ok(response)
                     if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
                 {
-                    // Once: a provider that has no better token would be asked for ever.
+                    // Once only: otherwise a provider with no better token would be asked for ever.
                     refused = token;
                 }
                 Ok(response)
@@ -110,7 +111,7 @@ impl Sender {
         Ok(self.http.post(self.url.clone()).headers(headers).body(request.message.to_owned()))
     }
 
-    /// Shows a token, if there is one.
+    /// Adds the header for a token, if there is one.
     pub(super) fn authorize(headers: &mut HeaderMap, token: Option<&str>) -> Result<(), TransportError> {
         let Some(token) = token else { return Ok(()) };
         let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -150,7 +151,7 @@ impl Sender {
     }
 }
 
-/// A header map holds only so much, and servers take less.
+/// The error for a call with too many mirrored arguments. A header map holds only so much, and servers accept less.
 fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
     let (tool, most) = (Printable::line(tool), MIRRORED_ARGUMENTS);
     TransportError::new(format!(
@@ -158,7 +159,7 @@ fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
     ))
 }
 
-/// Why nothing came back.
+/// The error for a request that got no response.
 pub(super) fn failed(error: reqwest::Error) -> TransportError {
     let failure = if error.is_connect() {
         TransportFailure::Unreachable

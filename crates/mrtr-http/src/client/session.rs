@@ -16,7 +16,7 @@ use super::events::{Event, Parser};
 use super::reply::not_a_message;
 use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, RETRY_PAUSES, Sender, failed};
 
-/// The session that a response begins, if it begins one.
+/// Returns the session that a response begins, if it begins one.
 pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, TransportError> {
     let Some(id) = response.headers().get(SESSION_ID) else { return Ok(None) };
     let is_plain =
@@ -37,7 +37,8 @@ pub(super) fn session_headers(headers: &mut HeaderMap, revision: Revision, sessi
 }
 
 impl Sender {
-    /// Sends a message that has no response. It may be sent again: the server knows an answer that it has by its id.
+    /// Sends a message that has no response. This may send it again: the server knows by its id an answer that it
+    /// already has.
     pub(super) async fn send_one_way(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
         let mut attempt = 1;
         loop {
@@ -56,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// Tells the server that a session is over, as well as can be.
+    /// Tells the server that a session is over. A failure is only logged.
     pub(super) async fn end_session(&self, session: &SessionId, revision: Revision) {
         let ending = self.in_session(Method::DELETE, revision, Some(session), None, None);
         let ended = tokio::time::timeout(MAX_GOODBYE, ending).await;
@@ -65,8 +66,8 @@ impl Sender {
         }
     }
 
-    /// Reads the stream of a call to its response. If it breaks off, it is resumed where it was, as long as the server
-    /// gave its events ids.
+    /// Reads the stream of a call to its response. If the stream breaks off, this resumes it where it was, as long as
+    /// the server gave its events ids.
     pub(super) async fn response_in_session(
         &self,
         mut stream: Response,
@@ -157,7 +158,8 @@ impl Cursor {
     }
 }
 
-/// Reads a stream up to the response; or says why it broke off, where it can be resumed.
+/// Reads a stream up to the response. If the stream breaks off in a way that the client can resume, the inner error
+/// says why.
 async fn read(
     mut stream: Response,
     cursor: &mut Cursor,
@@ -201,7 +203,7 @@ fn is_stream(response: &Response) -> bool {
     response.status().is_success() && media_type.to_ascii_lowercase().starts_with(STREAM)
 }
 
-/// Why a message was not taken.
+/// The error for a message that the server did not accept.
 async fn refused(response: Response, session: Option<&SessionId>) -> TransportError {
     let status = response.status();
     if status == StatusCode::NOT_FOUND && session.is_some() {
@@ -218,7 +220,8 @@ async fn not_resumed(response: Response, broken: &TransportError) -> TransportEr
     cannot_resume(broken, &not_a_message(response.status(), response).await)
 }
 
-/// The call was under way, and may have run: it is not sent again, whatever the status says, or the network.
+/// The error for a stream that cannot be resumed. It carries no status and no kind of failure, so that the client does
+/// not send the call again: it was under way, and may have run.
 fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportError {
     TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
@@ -239,7 +242,7 @@ impl CancelOnDrop {
         Self { sender, id: request.id.clone(), revision: request.revision, session: request.session.cloned() }
     }
 
-    /// There is nothing to be cancelled.
+    /// Turns the cancellation off.
     pub(super) fn disarm(mut self) {
         self.sender = None;
     }

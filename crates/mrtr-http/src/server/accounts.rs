@@ -21,11 +21,11 @@ use super::rejection::Rejection;
 pub(super) struct Pools {
     pub(super) requests: FairPool,
     pub(super) subscriptions: FairPool,
-    /// Bytes of requests.
+    /// The bytes of requests.
     pub(super) bodies: FairPool,
-    /// Bytes of replies.
+    /// The bytes of replies.
     pub(super) replies: FairPool,
-    /// Turns.
+    /// The turns of heavy requests.
     pub(super) heavy_requests: HeavyRequests,
 }
 
@@ -72,7 +72,7 @@ impl Owner {
 }
 
 impl Accounts {
-    /// The accounts of a caller: by who it is, or if that is not known by where it calls from.
+    /// Creates the accounts of a caller: by its identity, or by its address if it is anonymous.
     pub(super) fn new(pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> Self {
         let owner = Owner::new(identity, address);
         let key = Arc::new(owner.key());
@@ -97,7 +97,7 @@ impl Accounts {
         &self.key
     }
 
-    /// A permit for a request to run. What the caller itself has waiting makes way for it.
+    /// Takes a permit for a request to run. Requests of this caller that only wait make way for it.
     pub(super) fn take_request(&self) -> Result<Holding, Rejection> {
         loop {
             match self.requests.take(1) {
@@ -108,7 +108,7 @@ impl Accounts {
         }
     }
 
-    /// A permit for a subscription.
+    /// Takes a permit for a subscription.
     pub(super) fn take_subscription(&self) -> Result<Holding, Rejection> {
         let subscriptions = self.subscriptions.get_or_init(|| self.pools.subscriptions.account(&self.key));
         subscriptions.take(1).map_err(|_| Rejection::Overloaded)
@@ -143,7 +143,7 @@ impl Accounts {
     }
 }
 
-/// Has the replies to one request count as its caller's, from when they are there until they are read.
+/// A counter of the replies to one request for its caller, from when they are there until the client has read them.
 #[derive(Debug)]
 pub(super) struct Charges {
     accounts: Arc<Accounts>,
@@ -153,14 +153,15 @@ pub(super) struct Charges {
 /// The way in which a reply that is not read makes room for another caller's.
 #[derive(Debug)]
 enum Cut {
-    /// Its stream ends.
+    /// The stream of the reply ends.
     Body(Arc<Withdrawal>),
-    /// Its connection closes, where it has nothing else.
+    /// The connection of the reply closes, where it carries nothing else.
     Connection(Arc<Link>),
 }
 
 impl Charges {
-    /// Charges of a request on this connection, or of one that an application reads from a connection of its own.
+    /// Creates the charges of a request on this connection, or of one that an application reads from its own
+    /// connection.
     pub(super) fn new(accounts: Arc<Accounts>, link: Option<&Arc<Link>>) -> Self {
         let cut = match link {
             Some(link) if Reader::current().is_none() => Cut::Connection(Arc::clone(link)),
@@ -179,7 +180,7 @@ impl Charges {
         Bytes::from_owner(ReservedBytes { bytes: reply, _taken: taken })
     }
 
-    /// Has a subscription make way: it only waits.
+    /// Lets a subscription make way for another caller, since it only waits.
     pub(super) fn subscribe(&self, mut permit: Holding) -> Holding {
         self.offer(&mut permit);
         permit
@@ -208,7 +209,7 @@ impl Charges {
     }
 }
 
-/// Tells a body to end, wherever it is polled.
+/// A signal that tells a body to end, wherever it is polled.
 #[derive(Debug, Default)]
 pub(super) struct Withdrawal {
     is_withdrawn: AtomicBool,
@@ -216,7 +217,7 @@ pub(super) struct Withdrawal {
 }
 
 impl Withdrawal {
-    /// Has the body end.
+    /// Tells the body to end.
     fn withdraw(&self) {
         self.is_withdrawn.store(true, Ordering::Release);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -231,7 +232,7 @@ impl Withdrawal {
         if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *place = Some(waker.clone());
         }
-        // After the waker is in its place, so that none of the two misses the other.
+        // This reads after the waker is in its place, so that neither side misses the other.
         self.is_withdrawn.load(Ordering::Acquire)
     }
 }

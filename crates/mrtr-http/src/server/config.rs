@@ -28,7 +28,7 @@ pub(super) struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// The size of a body that there can be room for: one caller has at most three quarters of the budget.
+    /// The largest body that there can be room for: one caller has at most three quarters of the budget.
     pub(super) fn largest_body(&self) -> usize {
         let budget = self.pools.bodies.capacity();
         self.body_limit.min((budget - budget / 4).max(UNCOUNTED))

@@ -10,7 +10,7 @@ use super::origin::Allowed;
 use super::rejection::Rejection;
 use crate::header_text;
 
-/// Looks at the head of a POST, in the order of the protocol.
+/// Checks the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     if !allowed.allow(head) {
         return Err(Rejection::ForeignOrigin);
@@ -30,7 +30,7 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Looks at the head of a request without a body, which may want to listen.
+/// Checks the head of a request without a body, which may want to listen.
 pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), Rejection> {
     if listens && !accepts(headers, "text", "event-stream") {
         return Err(Rejection::NotAcceptable);
@@ -48,8 +48,8 @@ pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as what is in it, and in
-/// the copy of what is kept.
+/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as its content, and in
+/// the copy of the headers that are kept.
 pub(super) fn size(head: &Parts) -> usize {
     let headers = head.headers.iter().map(|(name, value)| {
         let copies = if is_needed(name) { 3 } else { 2 };
@@ -58,8 +58,7 @@ pub(super) fn size(head: &Parts) -> usize {
     headers.sum::<usize>() + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
-/// Keeps of a head what is asked for later. It is copied, so that the buffer that the connection was read into can be
-/// used again.
+/// Keeps the headers that are needed later. It copies them, so that the connection can use its read buffer again.
 pub(super) fn keep_needed(head: &mut Parts) {
     head.uri = Uri::default();
     let needed = |(name, value): (&HeaderName, &HeaderValue)| {
@@ -101,14 +100,14 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     !values.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Each could be believed by a different reader: a proxy, an authenticator.
+/// Returns true if there are two credentials. A proxy could believe the one, and an authenticator the other.
 fn has_two_credentials(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().nth(1).is_some()
 }
 
 /// Returns true if the client accepts a reply of either kind: which one comes is not known yet.
 fn accepts_both(headers: &HeaderMap) -> bool {
-    // Nearly every client writes it so, and then nothing need be taken apart.
+    // Nearly every client writes it this way, and then there is nothing to parse.
     headers.get(header::ACCEPT).is_some_and(|value| value == "application/json, text/event-stream")
         || accepts(headers, "application", "json") && accepts(headers, "text", "event-stream")
 }
@@ -123,7 +122,7 @@ fn accepts(headers: &HeaderMap, group: &str, kind: &str) -> bool {
     })
 }
 
-/// A weight of zero says that this is not taken.
+/// Returns true if a range has a weight of zero, which refuses it.
 fn is_refused(range: &str) -> bool {
     let weight = parameters(range).find(|(name, _)| name.eq_ignore_ascii_case("q"));
     weight.is_some_and(|(_, weight)| weight.parse() == Ok(0.0_f32))

@@ -119,7 +119,7 @@ impl Accounts {
         self.bodies.get_or_init(|| self.pools.bodies.account(&self.key))
     }
 
-    /// Counts a request, and says whether it is to be [begun aside](Self::begin_aside).
+    /// Counts a request, and returns true if it is to be [begun aside](Self::begin_aside).
     pub(super) fn count_heavy(&self, body: usize) -> bool {
         self.pools.heavy_requests.count(body, &self.key)
     }

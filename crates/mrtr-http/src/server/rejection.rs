@@ -12,7 +12,7 @@ pub(super) enum Rejection {
     NotPost,
     NotJson,
     Encoded,
-    /// In a transfer coding that is not read here.
+    /// The body has a transfer coding that the server does not read.
     TransferCoded,
     TooManyHeaders,
     NotAcceptable,
@@ -20,11 +20,11 @@ pub(super) enum Rejection {
     Unauthenticated(Challenge),
     TooLarge,
     TooSlow,
-    /// The connection broke, or what came was no body.
+    /// The connection broke, or the bytes that came were not a body.
     Broken,
     TooDeep,
     Overloaded,
-    /// There is no room for a long head: its connection is closed, which keeps it.
+    /// There is no room for a long head. The server closes its connection, which keeps the head in memory.
     NoRoomForHead,
     NoSession,
     OtherVersion,

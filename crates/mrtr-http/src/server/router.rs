@@ -1,4 +1,4 @@
-//! Endpoints by path: as routers of axum's, and as what a server of our own mounts.
+//! Endpoints by path: as axum routers, and as the mounts of our own server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -80,7 +80,7 @@ impl Mounts {
     pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
         let version = request.version();
         let answered = match self.0.get(request.uri().path()) {
-            // On HTTP/1, hyper counts them.
+            // On HTTP/1, hyper counts the headers.
             _ if request.headers().len() > MAX_HEADERS => Err(Rejection::TooManyHeaders),
             Some(endpoint) => endpoint.answer(request, peer).await,
             None => Err(Rejection::NotFound),
@@ -88,7 +88,7 @@ impl Mounts {
         answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
-    /// Says what is served from now on, and where: a line for each path.
+    /// Logs what is served from now on, and where: a line for each path.
     pub(super) fn log(&self, address: SocketAddr) {
         for (path, endpoint) in &self.0 {
             let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
@@ -98,7 +98,7 @@ impl Mounts {
         }
     }
 
-    /// Has each server answer what would wait for long, and end its subscriptions.
+    /// Tells each server to answer the requests that would wait for long, and to end its subscriptions.
     pub(super) fn begin_shutdown(&self) {
         self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }

@@ -31,7 +31,7 @@ use support::message::{Post, request};
 use support::until;
 use support::wire::Wire;
 
-/// All that the defaults are, divided by eight: so is what is allowed for.
+/// The divisor of all defaults here, and so of the memory that the test allows.
 const SCALE: usize = 8;
 const BUDGET: usize = (256 << 20) / SCALE;
 const CONCURRENCY: usize = 4096 / SCALE;

@@ -70,7 +70,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap(), lines }
     }
 
-    /// Waits until it says this.
+    /// Waits until the server says this.
     fn says(&mut self, text: &str) {
         self.lines.find(|line| line.as_ref().unwrap().contains(text)).unwrap().unwrap();
     }

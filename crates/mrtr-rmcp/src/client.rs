@@ -76,7 +76,7 @@ impl Transport for RmcpTransport {
         request: TransportRequest<'_>,
         _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        // rmcp says version, client and capabilities with each request, and nothing of them in an older way.
+        // rmcp sends version, client and capabilities with each request, and nothing of them in an older way.
         if !request.revision.has(Feature::RequestMetadata) {
             return Err(TransportError::new(format!("rmcp does not speak {}", request.revision)));
         }
@@ -97,8 +97,8 @@ impl fmt::Debug for RmcpTransport {
     }
 }
 
-/// A request as rmcp sends one whose method it does not look at. What our client says of itself goes in place of what
-/// rmcp would say of its own.
+/// Creates a request as rmcp sends one whose method it does not look at. The metadata of our client replaces that of
+/// rmcp's own.
 fn outgoing(
     request: &TransportRequest<'_>,
     is_session: bool,
@@ -144,7 +144,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The answer as the message that it was, under the id of our request.
+/// Returns the answer as the message that it was, under the id of our request.
 fn response(id: &RequestId, answer: Result<ServerResult, ServiceError>) -> Result<String, TransportError> {
     let (member, value) = match answer {
         Ok(result) => ("result", serde_json::to_value(&result)),
@@ -170,12 +170,12 @@ fn failure(error: ServiceError) -> TransportError {
 enum Inexact {
     /// rmcp's types would change this number.
     Number(String),
-    /// A key stands twice in an object, of which rmcp would send the last; or it is no JSON at all.
+    /// A key stands twice in an object, of which rmcp would send only the last, or the parameters are not JSON at all.
     Read(ReadError),
     Deep,
 }
 
-/// Reads JSON as rmcp's requests hold it. `serde_json` would round numbers in it, and say nothing.
+/// Reads JSON as rmcp's requests hold it. `serde_json` would round numbers in it without an error.
 fn exact_value(raw: &RawValue) -> Result<Value, Inexact> {
     nested(raw, MAX_DEPTH)
 }
@@ -196,12 +196,12 @@ fn nested(raw: &RawValue, depth: usize) -> Result<Value, Inexact> {
     }
 }
 
-/// The number, if it has the same value there and an integer is still written as one.
+/// Returns the number in rmcp's form, if it keeps its value there and an integer is still written as one.
 fn number(text: &str) -> Option<Value> {
     if !text.contains(['.', 'e', 'E']) {
         return text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok();
     }
-    // Not read by `serde_json`, which may miss the nearest one.
+    // The standard library reads it, since `serde_json` may miss the nearest number.
     let nearest = serde_json::Number::from_f64(text.parse().ok()?)?;
     let is_same = Number::parse(&nearest.to_string()).ok()? == Number::parse(text).ok()?;
     is_same.then(|| nearest.into())

@@ -73,7 +73,7 @@ impl Identity {
         }
     }
 
-    /// Writes it as bytes that no other identity has: each part with its length.
+    /// Returns the identity as bytes that no other identity has: each part with its length.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let caller = self.caller.as_ref();
         let parts = [caller.map(Caller::issuer), caller.map(Caller::subject), self.tenant.as_deref()];
@@ -87,7 +87,7 @@ impl Identity {
         bytes
     }
 
-    /// Ties a state to who sent its request.
+    /// Ties a state to the sender of its request.
     pub(crate) fn bind<'a>(&'a self, binding: Binding<'a>) -> Binding<'a> {
         let principal = self.caller.as_ref();
         let principal = principal.map(|caller| Principal { issuer: caller.issuer(), subject: caller.subject() });

@@ -104,7 +104,7 @@ impl Balancer {
         Client::builder(self.transport()).revision(mrtr_schema::Revision::V2025_11_25)
     }
 
-    /// Has tools that wait come to their ends, at every instance.
+    /// Lets the tools that wait come to their ends, at every instance.
     pub(crate) async fn finish(&self) {
         for instance in self.0.instances {
             let mut instance = TcpStream::connect(instance).await.unwrap();

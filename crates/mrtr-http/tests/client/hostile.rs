@@ -17,7 +17,7 @@ fn client(scripted: &Scripted) -> Client {
     Client::builder(HttpTransport::new(&scripted.url()).unwrap()).build()
 }
 
-/// Lists these tools, as they are written, and is done with every call.
+/// Starts a server that lists these tools, as they are written, and answers every call at once.
 async fn listing(tools: String) -> Scripted {
     Scripted::start(move |_, asked| {
         let id = &asked.message["id"];
@@ -157,7 +157,7 @@ async fn ht_3_what_is_known_of_tools_is_bounded_and_the_oldest_is_forgotten() {
     assert_eq!(HttpTransport::ANNOTATION_BYTES, 1 << 20);
 }
 
-/// Notes what is logged.
+/// Notes the lines of the log.
 #[derive(Clone, Default)]
 struct Logged(Arc<Mutex<Vec<String>>>);
 

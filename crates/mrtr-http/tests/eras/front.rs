@@ -49,7 +49,7 @@ struct Inner {
     endpoint: RwLock<Endpoint>,
     refusal: Mutex<Option<Refusal>>,
     seen: Mutex<Vec<Seen>>,
-    /// So many streams are cut off behind their first question.
+    /// The number of streams to cut off behind their first question.
     cuts: AtomicUsize,
     address: SocketAddr,
 }
@@ -69,7 +69,7 @@ impl Front {
         front
     }
 
-    /// Another server takes the place of the one behind it.
+    /// Puts another server in the place of the one behind the proxy.
     pub(crate) fn replace(&self, server: Server, refusal: Option<Refusal>) {
         *self.0.endpoint.write().unwrap() = Endpoint::anonymous(server);
         *self.0.refusal.lock().unwrap() = refusal;

@@ -52,7 +52,7 @@ async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure>
     resolve(&flow, &update, link).await
 }
 
-/// Asks a person, a model and for roots, all at once.
+/// Asks a person and a model, and asks for roots, all at once.
 async fn everything(flow: Flow) -> Result<String, Failure> {
     let params = CreateMessageParams::new([SamplingMessage::user("Capital of France?")], 10_u64);
     let asked = (flow.elicit::<Resolved>("how", "How?"), flow.sample("capital", params), flow.roots("where"));

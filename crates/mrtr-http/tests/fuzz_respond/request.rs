@@ -40,19 +40,19 @@ impl Draft {
         draft.changed(changes)
     }
 
-    /// With spaces after its body, so that this is so long.
+    /// Adds spaces after the body, so that it has this length.
     pub(super) fn filled(self, size: usize) -> Self {
         let missing = size.saturating_sub(self.body().len());
         Self([self.0, vec![b' '; missing]].concat())
     }
 
-    /// With this as an argument that nobody asked for.
+    /// Adds this as an argument that the tool does not have.
     fn argued(self, text: &str) -> Self {
         let whole = String::from_utf8(self.0).expect("it is genuine");
         Self(whole.replace("\"arguments\":{}", &format!("\"arguments\":{{\"x\":\"{text}\"}}")).into_bytes())
     }
 
-    /// With up to 16 changes, each told by four bytes: what is done, where, and with which byte.
+    /// Makes up to 16 changes, each described by four bytes: the kind of change, the place, and the byte.
     pub(super) fn changed(self, changes: &[u8]) -> Self {
         let Self(mut text) = self;
         let (changes, _) = changes.as_chunks::<4>();

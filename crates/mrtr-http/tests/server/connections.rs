@@ -28,7 +28,7 @@ async fn ht_8_one_connection_too_many_waits_until_another_closes() {
     assert_eq!(text(&mut second).await, "50");
 }
 
-/// Whichever threads they come to: none keeps a place free for itself.
+/// The threads share all places: none keeps a place free for itself, whichever thread a connection comes to.
 #[tokio::test]
 async fn ht_8_all_threads_together_serve_so_many_connections() {
     /// The places for one address: of four, one is kept for another address.

@@ -1,4 +1,4 @@
-//! Fair shares: what one caller takes, waits for or leaves unread keeps no other caller out.
+//! Fair shares: a caller that takes much, waits long or leaves replies unread keeps no other caller out.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl Authenticator for ByName {
     }
 }
 
-/// Fills what one caller may have, by requests with this header, and gives how another is answered.
+/// Fills what one caller may have, by requests with this header, and returns the answer to another caller.
 async fn other_after_full(endpoint: Endpoint, gate: &Gate, header: &str, one: &str, other: &str) -> u16 {
     let site = Site::start(Serve::new(endpoint.concurrency(8)));
     let mut running = Vec::new();

@@ -1,4 +1,5 @@
-//! Whatever a stranger sends: a refusal or a reply, never a panic, and the next one is served as before.
+//! Hostile bytes: whatever a stranger sends gets a refusal or a reply, never a panic, and the server serves the next
+//! one as before.
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -27,7 +27,7 @@ impl Draft {
     }
 }
 
-/// One way to spoil a request, and what comes of it.
+/// A way to spoil a request, and the answer that it gets.
 struct Row {
     what: &'static str,
     in_message: fn(&mut Value),
@@ -122,7 +122,7 @@ fn endpoint() -> Endpoint {
     Endpoint::new(server.build().unwrap(), Good).body_limit(2048)
 }
 
-/// Spoilt in these ways. Later rows first: what they change, earlier ones may still take away.
+/// Spoils a request in these ways. Later rows come first: earlier ones may take away what they changed.
 fn spoilt(rows: &[&Row]) -> Post {
     let mut draft =
         Draft { message: call("order", json!({ "item": "tea" })), spoil_message: Vec::new(), spoil_post: Vec::new() };
@@ -320,7 +320,7 @@ async fn ht_2_a_notification_is_what_its_header_says() {
     }
 }
 
-/// Both are repeated in what is answered, and would be kept for as long as nobody reads that.
+/// The answer repeats both, and the server would keep them for as long as the client does not read it.
 #[tokio::test]
 async fn ht_8_ids_and_progress_tokens_have_a_length() {
     let site = Site::of(tools::server());

@@ -45,7 +45,7 @@ impl Runs {
     }
 }
 
-/// Reports progress for as long as somebody listens.
+/// Reports progress for as long as a client listens.
 async fn report(flow: Flow) -> Result<String, Failure> {
     let _run = flow.state::<Runs>().begin();
     for progress in 0_i64.. {

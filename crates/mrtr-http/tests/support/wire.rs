@@ -70,14 +70,14 @@ impl Wire {
         }
     }
 
-    /// A line without its end; empty at the end of the connection.
+    /// Reads a line without its end. It is empty at the end of the connection.
     pub(crate) async fn line(&mut self) -> String {
         let mut line = String::new();
         within("a line", self.0.read_line(&mut line)).await.unwrap();
         line.trim_end().to_owned()
     }
 
-    /// The next piece of a body that comes in pieces.
+    /// Reads the next piece of a body that comes in pieces.
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line().await, 16).unwrap();
         let mut chunk = vec![0; length];
@@ -99,14 +99,14 @@ impl Wire {
         }
     }
 
-    /// So many bytes.
+    /// Reads this many bytes.
     pub(crate) async fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         within("so many bytes", self.0.read_exact(&mut bytes)).await.unwrap();
         bytes
     }
 
-    /// All that comes until the connection ends, well or not.
+    /// Reads everything that comes until the connection ends, well or not.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         let _ = within("the end of the connection", self.0.read_to_end(&mut rest)).await;

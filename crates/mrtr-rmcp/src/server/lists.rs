@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 pub(super) enum Place {
     /// Among the flows.
     Ours(Option<String>),
-    /// Among what the other handler has.
+    /// Among the items of the other handler.
     Theirs(Option<String>),
 }
 
@@ -25,7 +25,7 @@ impl Place {
             None => Self::Ours(None),
             Some(cursor) => match cursor.strip_prefix(THEIRS) {
                 Some(cursor) => Self::Theirs(Some(cursor.to_owned())),
-                // A cursor that no page gave is refused by our server.
+                // Our server refuses a cursor that no page gave.
                 None => Self::Ours(Some(cursor.strip_prefix(OURS).unwrap_or(&cursor).to_owned())),
             },
         }
@@ -41,7 +41,7 @@ pub(super) trait Page: DeserializeOwned + Send {
     fn next(&mut self) -> &mut Option<String>;
     fn caching(&mut self) -> (&mut Option<u64>, &mut Option<CacheScope>);
 
-    /// A page of our server's; whether there is another one after it.
+    /// Marks the cursor of a page of our server's. Returns the page, and true if there is another one after it.
     fn ours(mut self) -> (Self, bool) {
         let next = self.next();
         *next = next.take().map(|cursor| format!("{OURS}{cursor}"));
@@ -49,7 +49,7 @@ pub(super) trait Page: DeserializeOwned + Send {
         (self, goes_on)
     }
 
-    /// A page of the other handler's, without what is a flow.
+    /// Returns a page of the other handler's, without items that are flows.
     fn theirs(mut self, is_flow: impl Fn(&Self::Item) -> bool) -> Self {
         let next = self.next();
         *next = next.take().map(|cursor| format!("{THEIRS}{cursor}"));
@@ -57,7 +57,7 @@ pub(super) trait Page: DeserializeOwned + Send {
         self
     }
 
-    /// This page, and one that goes on where it ends. They may be kept as long as both may.
+    /// Joins this page and the one after it. A client may keep the result as long as it may keep both.
     fn and(mut self, mut other: Self) -> Self {
         self.items().append(other.items());
         *self.next() = other.next().take();
@@ -101,9 +101,9 @@ pages! {
 pub(super) struct Declared {
     info: Implementation,
     instructions: Option<String>,
-    /// To a client that discovers.
+    /// The capabilities for a client that discovers.
     pub(super) modern: ServerCapabilities,
-    /// To one that initializes.
+    /// The capabilities for a client that initializes.
     pub(super) legacy: ServerCapabilities,
     /// The tools that rmcp's transport asks for by name, to compare headers with arguments.
     pub(super) tools: HashMap<String, Tool>,
@@ -130,7 +130,7 @@ impl Declared {
     }
 }
 
-/// The revision whose capabilities a client gets that initializes: those of older ones are no others.
+/// The revision whose capabilities a client gets that initializes. Older revisions have no others.
 const NEWEST_LEGACY: Revision = Revision::LEGACY[Revision::LEGACY.len() - 1];
 
 /// The capabilities of both.

@@ -35,11 +35,11 @@ pub(super) fn answer(id: &Value, answer: &Result<Value, ErrorData>) -> Bytes {
 pub(super) enum FromServer {
     /// The end of a call: its result as text, or an error.
     Response(Result<String, ErrorData>),
-    /// Something that it says on the way, unless rmcp has no type for it.
+    /// A notification on the way, or none if rmcp has no type for it.
     Notification(Option<ServerNotification>),
-    /// Something that it asks on the way, in a session.
+    /// A question on the way, in a session.
     Question { id: Value, request: Result<ServerRequest, ErrorData> },
-    /// It takes the question with this id back.
+    /// The server takes the question with this id back.
     Withdrawn { id: Value },
 }
 
@@ -61,7 +61,7 @@ impl FromServer {
         })
     }
 
-    /// The response, if that is what was sent.
+    /// Returns the result in a message, or an error if the message is not a result.
     pub(super) fn response(text: &str) -> Result<String, ErrorData> {
         match Self::read(text)? {
             Self::Response(response) => response,
@@ -129,11 +129,11 @@ struct Cancelled {
     request_id: Value,
 }
 
-/// A response of rmcp's that is no single type: which one it is, `resultType` says.
+/// A response of rmcp's with several types: `resultType` says which one it is.
 pub(super) trait Response: From<InputRequiredResult> {
     type Complete: DeserializeOwned + Into<Self>;
 
-    /// A result that says it is a task.
+    /// Reads a result that says it is a task.
     fn task(_text: &str) -> Result<Self, ErrorData> {
         Err(ErrorData::internal_error("only a tool becomes a task", None))
     }

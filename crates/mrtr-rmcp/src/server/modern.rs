@@ -1,4 +1,4 @@
-//! Requests of the modern era: each says all there is to know, and is answered by one reply.
+//! Requests of the modern era: each says all there is to know, and gets one reply.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -70,14 +70,14 @@ pub(super) async fn relay(mut messages: ReplyStream, peer: &Peer<RoleServer>) ->
     Err(no_response())
 }
 
-/// Tells the client something. One that is gone hears nothing.
+/// Sends the client a notification. A client that is gone hears nothing.
 pub(super) async fn tell(peer: &Peer<RoleServer>, notification: ServerNotification) {
     if let Err(error) = peer.send_notification(notification).await {
         tracing::debug!(%error, "the client was not told");
     }
 }
 
-/// The request by which our server is told what a subscription wants to hear.
+/// The request that tells our server what a subscription wants to hear.
 pub(super) fn subscription(
     accepted: &SubscriptionFilter,
     context: &RequestContext<RoleServer>,
@@ -86,7 +86,7 @@ pub(super) fn subscription(
     Ok(message::request(&context.id, "subscriptions/listen", &params))
 }
 
-/// Passes on what changes, for as long as our server tells.
+/// Passes on notifications of changes, for as long as our server sends them.
 pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) {
     let reply = server.handle(subscription, identity.context()).await;
     let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return };

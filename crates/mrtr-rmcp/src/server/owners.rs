@@ -60,27 +60,28 @@ impl SessionOwners {
         Self { sealer, identify }
     }
 
-    /// The id that a client is given in place of rmcp's.
+    /// Returns the id that a client gets in place of rmcp's.
     fn sealed(&self, session: &HeaderValue, owner: &Identity) -> Option<HeaderValue> {
         let sealed = self.sealer.seal_at_rest(KIND, &owner.to_bytes(), session.as_bytes());
         BASE64_URL_SAFE_NO_PAD.encode(sealed).try_into().ok()
     }
 
-    /// rmcp's id, if this caller is the one that it was given to.
+    /// Returns rmcp's id, if this caller is the one that got it.
     fn opened(&self, session: &HeaderValue, caller: &Identity) -> Option<HeaderValue> {
         let sealed = BASE64_URL_SAFE_NO_PAD.decode(session.as_bytes()).ok()?;
         let opened = self.sealer.open_at_rest(KIND, &caller.to_bytes(), &sealed).ok()?;
         opened.try_into().ok()
     }
 
-    /// Puts rmcp's id of the session into the headers: of another caller's session, one that rmcp does not know.
+    /// Puts rmcp's id of the session into the headers. For another caller's session it puts an id that rmcp does not
+    /// know.
     fn open_headers(&self, headers: &mut HeaderMap, caller: &Identity) -> Claim {
         let Some(shown) = headers.get(SESSION_ID) else { return Claim::None };
         let (session, claim) = match self.opened(shown, caller) {
             Some(session) => (session, Claim::Own),
             None => (HeaderValue::from_static(NO_SESSION), Claim::Foreign),
         };
-        // In place of all that were sent: rmcp reads the first.
+        // This replaces all ids that the client sent: rmcp reads the first.
         headers.insert(SESSION_ID, session);
         claim
     }
@@ -176,5 +177,5 @@ const SESSION_ID: &str = "mcp-session-id";
 /// The kind of payload that an id is sealed as.
 const KIND: &str = "mrtr-rmcp/session";
 
-/// No id of a session manager's, which are random.
+/// An id that no session manager gives, since those are random.
 const NO_SESSION: &str = "none";

@@ -1,4 +1,4 @@
-//! Single use in a handler by hand: what it does for a state is done once, however often the state is sent.
+//! Single use in a handler by hand: it does its work for a state once, however often the client sends the state.
 
 use std::convert::Infallible;
 use std::slice;
@@ -120,7 +120,7 @@ async fn run<T: Serialize>(
     outcome
 }
 
-/// Renews a reservation for as long as this is polled, where the thread did not.
+/// Renews a reservation for as long as this is polled, whenever the thread has not done so.
 async fn renew(store: &dyn SingleUse, reservation: &Reservation, held: &HeldLease<Held>) -> Infallible {
     loop {
         tokio::time::sleep(LEASE / 3).await;
@@ -135,7 +135,7 @@ async fn renew(store: &dyn SingleUse, reservation: &Reservation, held: &HeldLeas
     }
 }
 
-/// Has a reservation renewed by the thread for as long as the value lives: work may block its own.
+/// Has a thread renew a reservation for as long as the returned value lives: the work may block its own thread.
 fn hold(store: &dyn SingleUse, reservation: &Reservation) -> HeldLease<Held> {
     let keeper = Arc::new(Mutex::new(store.lease_keeper()));
     let held = Held { keeper, reservation: reservation.clone() };

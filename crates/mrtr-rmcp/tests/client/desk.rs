@@ -122,7 +122,7 @@ pub(crate) async fn visit(url: &str) -> RunningService<RoleClient, Silent> {
     Silent.serve_with_lifecycle(transport, discover()).await.expect("it begins")
 }
 
-/// Fails if rmcp asks it: our client has answered, or nothing has.
+/// A handler that fails if rmcp asks it: our client has answered, or nothing has.
 #[derive(Clone)]
 pub(crate) struct Silent;
 

@@ -86,7 +86,7 @@ impl Hand {
         request.body(message.to_string()).send().await.expect("it is sent")
     }
 
-    /// Opens a session, and gives the id that the client is to show.
+    /// Opens a session, and returns the id that the client is to send.
     async fn open(self) -> String {
         let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} },
@@ -98,7 +98,7 @@ impl Hand {
         session
     }
 
-    /// Every way to act in a session that has the call 1 with the question of this id.
+    /// Returns every way to act in a session that has the call 1 with the question of this id.
     fn attempts(self, session: &str, question: &Value) -> Vec<(&'static str, RequestBuilder)> {
         let post = |message: Value| {
             let request = self.request(Method::POST, Some(session)).header("content-type", "application/json");

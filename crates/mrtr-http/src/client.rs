@@ -247,7 +247,7 @@ impl TokenProvider for FixedToken {
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match refused {
             None => Ok(Some(self.0.clone())),
-            // Without a token the request would be an anonymous caller's, which is not what was asked for.
+            // Without a token the request would be an anonymous caller's, which the application did not ask for.
             Some(_) => Err(TransportError::of(TransportFailure::Unauthorized, "the token was refused (status 401)")),
         }
     }

@@ -52,8 +52,7 @@ impl Identify {
         Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
     }
 
-    /// Returns the identity of an HTTP request on its way to rmcp, told from its parts as rmcp will hold them in its
-    /// extensions.
+    /// Identifies the sender of an HTTP request on its way to rmcp, from extensions that hold its parts as rmcp's will.
     pub(crate) fn of_parts(&self, mut parts: Parts) -> (Parts, Identity) {
         let mut extensions = Extensions::new();
         extensions.insert(parts);

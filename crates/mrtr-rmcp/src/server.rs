@@ -23,7 +23,7 @@ use session::Sessions;
 /// A server of flows, as an rmcp [`ServerHandler`]: by itself, or beside a handler of rmcp's own.
 ///
 /// It serves both of rmcp's lifecycles. A client that discovers gets rounds with sealed states, and tasks if the server
-/// has them; one that initializes is asked in its session, while its call stays open.
+/// has them. A client that initializes gets questions in its session, while its call stays open.
 ///
 /// All clones are one server: rmcp's transports may give each session a clone.
 ///

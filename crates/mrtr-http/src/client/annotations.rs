@@ -7,7 +7,7 @@ use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The arguments of one tool that are mirrored, as a tree: what stands above many of them is kept once.
+/// The arguments of one tool that are mirrored, as a tree: an object above several of them is kept once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HeaderAnnotations {
     arguments: MirroredArguments,
@@ -29,12 +29,12 @@ impl HeaderAnnotations {
         self.arguments.0.is_empty()
     }
 
-    /// The memory that they take, in bytes, about.
+    /// The approximate memory that they take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The headers for these arguments. An argument that is absent or null has none.
+    /// Returns the headers for these arguments. An argument that is absent or null has none.
     pub(super) fn headers_for(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
         let mut mirrored = Vec::new();
         self.arguments.collect_headers(arguments, &mut mirrored);
@@ -56,7 +56,7 @@ impl MirroredArguments {
     }
 }
 
-/// An argument as text for a header, if it has such a text.
+/// Returns an argument as text for a header, if it has such a text.
 fn header_text(value: &RawValue) -> Option<String> {
     match serde_json::from_str(value.get()).ok()? {
         Value::String(text) => Some(text),
@@ -118,7 +118,7 @@ fn warn_of(wrong: &[(String, &'static str)]) {
     }
 }
 
-/// The message with other elements in its list, which is a part of it, and everything else as it came.
+/// Returns the message with other elements in its list, and everything else as it came. `list` is a part of `message`.
 fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> {
     let start = list.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
     let (before, after) = (message.get(..start)?, message.get(start + list.len()..)?);
@@ -131,7 +131,7 @@ fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> 
     Some(text)
 }
 
-/// The annotations of an input schema, or what is wrong with them.
+/// Reads the annotations of an input schema, or says what is wrong with them.
 fn annotations(schema: &RawValue) -> Result<HeaderAnnotations, &'static str> {
     if !schema.get().contains(KEYWORD) {
         return Ok(HeaderAnnotations::default());
@@ -182,7 +182,7 @@ fn count(schema: &Value) -> usize {
     }
 }
 
-/// The memory that these arguments take, in bytes, about.
+/// The approximate memory that these arguments take, in bytes.
 fn bytes(level: &MirroredArguments) -> usize {
     let argument = |(name, argument): (&String, &Argument)| {
         let header = argument.header.as_ref().map_or(0, |header| header.as_str().len());

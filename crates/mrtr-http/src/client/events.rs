@@ -52,7 +52,7 @@ impl Parser {
         self.last_id.take()
     }
 
-    /// The pause that the server wants before the client resumes the stream, if the server asks for one.
+    /// Returns the pause that the server wants before the client resumes the stream, if it asks for one.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -98,7 +98,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// The beginning and the end of the next whole line.
+    /// Returns the beginning and the end of the next whole line.
     fn line(&mut self) -> Option<(usize, usize)> {
         if self.after_return && self.start < self.unread.len() {
             self.after_return = false;

@@ -49,7 +49,7 @@ impl Sender {
     }
 }
 
-/// The most that is kept of what lists of tools say about headers.
+/// The most bytes that the client keeps of what lists of tools say about headers.
 pub(super) const ANNOTATION_BYTES: usize = 1 << 20;
 
 /// The most pages that the client reads of a list of tools, more than a server needs.
@@ -74,7 +74,7 @@ fn next_cursor(reply: &str) -> Option<String> {
 
 /// Returns true if a reply refuses a call because of its headers. The call has not run then.
 pub(super) fn is_header_mismatch(reply: &str) -> bool {
-    // Most replies refuse nothing, and are not taken apart for this.
+    // Most replies refuse nothing, and need not be parsed for this.
     if !reply.contains(&ErrorCode::HEADER_MISMATCH.as_i64().to_string()) {
         return false;
     }

@@ -81,7 +81,7 @@ impl Sender {
         let session = if request.method == "initialize" { session_of(&response)? } else { None };
         let text = match MediaType::of(&response) {
             MediaType::Events if status.is_success() => self.response_in_session(response, request, on_message).await?,
-            // The server has not taken it, so that there is nothing to cancel.
+            // The server did not accept the request, so there is nothing to cancel.
             _ if status == StatusCode::NOT_FOUND && request.session.is_some() => {
                 cancel.disarm();
                 return Err(session_ended());
@@ -149,7 +149,7 @@ fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
     }
 }
 
-/// The error for a response that is no message, with the beginning of what it is.
+/// The error for a response that is not a message, with the beginning of its body.
 pub(super) async fn not_a_message(status: StatusCode, response: Response) -> TransportError {
     status_error(status, &beginning(response).await)
 }
@@ -194,5 +194,6 @@ async fn beginning(mut response: Response) -> String {
 
 const MAX_READ: Duration = Duration::from_secs(2);
 
-/// No character is longer than four bytes; and an error has more to it than its message.
+/// The most bytes of a body to read for an error: a character has at most four bytes, and a body that is an error has
+/// more in it than its message.
 const MAX_SHOWN: usize = 16 * Printable::LINE;

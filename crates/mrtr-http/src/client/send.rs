@@ -15,7 +15,7 @@ use super::learn::AnnotationTable;
 use super::session::session_headers;
 use crate::header_text;
 
-/// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
+/// Sends requests to one URL. Its clones share what it has learned of the server's tools.
 #[derive(Clone)]
 pub(super) struct Sender {
     pub(super) http: reqwest::Client,
@@ -171,7 +171,7 @@ pub(super) fn failed(error: reqwest::Error) -> TransportError {
     TransportError::of(failure, error.without_url())
 }
 
-/// The most arguments of one call that are mirrored in headers.
+/// The most arguments of one call that the client mirrors in headers.
 pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 
 /// The most times that the client sends a request that is safe to send again.

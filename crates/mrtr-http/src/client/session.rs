@@ -91,7 +91,8 @@ impl Sender {
                 tokio::time::sleep(cursor.pause(failures, open_for)).await;
                 match self.in_session(Method::GET, request.revision, request.session, Some(last_id), None).await {
                     Ok(stream) if is_stream(&stream) => {
-                        // Until a message comes. An id alone is none: a server may begin every stream with one.
+                        // A message sets this to zero again. An id alone does not: a server may begin every stream with
+                        // one.
                         cursor.empty_streams = cursor.empty_streams.saturating_add(1);
                         break stream;
                     }
@@ -103,7 +104,7 @@ impl Sender {
         }
     }
 
-    /// A request with the headers of a session, and with another token if the first is refused.
+    /// Sends a request with the headers of a session, and once more with another token if the server refuses the first.
     async fn in_session(
         &self,
         method: Method,
@@ -226,8 +227,8 @@ fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportEr
     TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
 
-/// Cancels a call at the server when it is dropped before its response is there: a connection that ends cancels
-/// nothing.
+/// A guard that cancels a call at the server when it is dropped before the response is there. The end of a connection
+/// alone cancels nothing.
 pub(super) struct CancelOnDrop {
     sender: Option<Sender>,
     id: RequestId,
@@ -269,7 +270,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const BOTH: &str = "application/json, text/event-stream";
 const STREAM: &str = "text/event-stream";
 
-/// The longest id of a session that is taken.
+/// The longest id of a session that the client accepts, in bytes.
 pub(super) const MAX_SESSION_ID: usize = 4096;
 
 /// The most failures in a row to resume a stream.

@@ -40,8 +40,8 @@ pub(super) struct Accepted {
 pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
-    // A set aborts its tasks when it is dropped: connections end with this function, if it is dropped itself or if they
-    // are not drained in time.
+    // The set aborts its tasks when it is dropped. So connections end with this function, if it is dropped itself or if
+    // they do not drain in time.
     let mut connections = JoinSet::new();
     let mut waiting = WaitingConnections::default();
     let mut freed = shared.freed.subscribe();

@@ -36,7 +36,7 @@ pub(super) struct Accounts {
     owner: Owner,
     key: Arc<CallerKey>,
     requests: Account,
-    // Looked up when they are wanted: most requests want no more than to run.
+    // These are looked up when needed: most requests only need to run.
     subscriptions: OnceLock<Account>,
     bodies: OnceLock<Account>,
     replies: OnceLock<Account>,
@@ -124,10 +124,10 @@ impl Accounts {
         self.pools.heavy_requests.count(body, &self.key)
     }
 
-    /// Waits for the caller's turn at heavy requests, and polls what answers one for the first time.
+    /// Waits for the caller's turn at heavy requests, and polls the future that answers one for the first time.
     pub(super) async fn begin_aside<F: Future>(&self, answering: Pin<&mut F>) -> Option<F::Output> {
         let turn = self.pools.heavy_requests.turn(&self.key).await;
-        // In a place of its own: most requests are not heavy, and should not carry the room for it.
+        // The future is boxed: most requests are not heavy, and should not carry the room for it.
         Box::pin(turn.poll_first(answering)).await
     }
 
@@ -170,7 +170,8 @@ impl Charges {
         Self { accounts, cut }
     }
 
-    /// Counts a reply, unless it is short: there are only so many of those. While it is not read, it may make way.
+    /// Counts a reply, unless it is short, since the number of short ones is limited. Until the client has read it, it
+    /// may make way.
     pub(super) fn charge(&self, reply: Bytes) -> Bytes {
         if reply.len() <= PIECE {
             return reply;

@@ -6,8 +6,8 @@ use mrtr_server::transport::{Account, Holding};
 use super::accounts::Accounts;
 use super::rejection::Rejection;
 
-/// The bytes that one request takes, given back when it is dropped. The server sends a request that finds none left
-/// away, and does not let it wait: two requests that each hold a part and wait for the other's would never end.
+/// The bytes that one request takes, given back when it is dropped. The server turns away a request that finds none
+/// left, and does not let it wait: two requests that each hold a part and wait for the other's would never end.
 #[derive(Debug, Default)]
 pub(super) struct BodyReservation(Option<Holding>);
 
@@ -25,7 +25,8 @@ impl BodyReservation {
     pub(super) fn grow(&mut self, account: &Account, bytes: usize) -> Result<(), Rejection> {
         let bytes = counted(bytes);
         match &mut self.0 {
-            // What does not fit is refused and never waits: two bodies that both want more could wait for each other.
+            // A request that does not fit is refused and never waits: two bodies that both want more could wait for
+            // each other.
             Some(taken) if bytes > taken.units() => taken.resize(bytes).map_err(|_| Rejection::Overloaded),
             None if bytes > 0 => {
                 self.0 = Some(account.take(bytes).map_err(|_| Rejection::Overloaded)?);
@@ -77,7 +78,7 @@ fn counted(bytes: usize) -> usize {
     if bytes > UNCOUNTED { bytes } else { 0 }
 }
 
-/// A body of up to this size does not count: `Endpoint::UNCOUNTED_BODY` says why.
+/// The size up to which a body does not count. `Endpoint::UNCOUNTED_BODY` says why.
 pub(super) const UNCOUNTED: usize = 4 << 10;
 
 #[cfg(test)]

@@ -79,8 +79,8 @@ fn protocols(header_timeout: Duration, streams: StreamExecutor) -> auto::Builder
     builder
 }
 
-/// Ends if no request has begun by then. Hyper's own timeouts begin with a protocol, and a client that sends nothing
-/// has not said which one it speaks.
+/// Completes after this time if no request has begun. Hyper's own timeouts begin with a protocol, and a client that
+/// sends nothing has not said which one it speaks.
 async fn no_request_within(timeout: Duration, link: &Link) {
     sleep(timeout).await;
     if link.has_begun() {
@@ -158,8 +158,8 @@ impl AsyncRead for TimeoutStream {
     }
 }
 
-/// Each connection keeps a buffer for its next read, which grows for as long as reads fill it. If none is larger than
-/// this, the buffer stays within twice as much.
+/// The most bytes of one read. Each connection keeps a buffer for its next read, which grows for as long as reads fill
+/// it. With this limit, the buffer stays within twice as much.
 const READ_AT_ONCE: usize = 8 << 10;
 
 impl AsyncWrite for TimeoutStream {

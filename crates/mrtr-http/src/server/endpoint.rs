@@ -33,7 +33,7 @@ use super::response_body::{ResponseBody, StreamPermits};
 
 /// A server at one URL: a plain tower and hyper service. It is cheap to clone.
 ///
-/// It takes requests for this machine by its loopback names; [`allow_host`](Self::allow_host) adds others.
+/// It accepts requests that name this machine by a loopback name; [`allow_host`](Self::allow_host) adds others.
 ///
 /// ```
 /// use std::time::Duration;

@@ -71,8 +71,8 @@ impl Proxies {
         self.header = header;
     }
 
-    /// The client's address: the last one that no trusted proxy has. Each proxy adds the address of its caller at the
-    /// end, and any client may have written the addresses before it.
+    /// Returns the client's address: the last one that no trusted proxy has. Each proxy adds the address of its caller
+    /// at the end, and any client may have written the addresses before it.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trusts(peer) {
             return peer;

@@ -89,7 +89,7 @@ fn is_json_in_utf8(value: &str) -> bool {
     essence(value).eq_ignore_ascii_case("application/json")
         && parameters(value).all(|(name, value)| {
             let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-            // RFC 8259 has no other one for JSON; some write it without the hyphen.
+            // RFC 8259 has no other charset for JSON. Some clients write it without the hyphen.
             !name.eq_ignore_ascii_case("charset") || ["utf-8", "utf8"].iter().any(|it| value.eq_ignore_ascii_case(it))
         })
 }

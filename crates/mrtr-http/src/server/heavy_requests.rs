@@ -1,5 +1,5 @@
 //! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that
-//! serve everybody else.
+//! serve the others.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -52,7 +52,7 @@ pub(super) struct Turn(Option<HeavyRequests>);
 
 impl HeavyRequests {
     pub(super) fn new() -> Self {
-        // The other half of the cores is left to other requests.
+        // The other half of the cores serves other requests.
         Self::at_once((available_parallelism().map_or(1, NonZeroUsize::get) / 2).max(1))
     }
 

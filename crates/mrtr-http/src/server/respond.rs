@@ -73,7 +73,7 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         _ => None,
     };
     if closes {
-        // HTTP/2 has no such header, and other requests on its connection.
+        // HTTP/2 has no such header, and its connection has other requests.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));

@@ -73,7 +73,7 @@ impl Session {
         match self.server.receive(body, context).await {
             Received::Reply(reply) => LegacyReply::Modern(reply),
             Received::Legacy(message) => {
-                // Without sessions a server is told the version with each message.
+                // Without sessions, each message tells the server the version.
                 let version = match self.id {
                     Some(_) => HeaderClaim::Missing,
                     None => HeaderClaim::Text(self.version.as_str().into()),

@@ -32,8 +32,8 @@ impl<P> RetryRound<P> {
     /// does the work, and the others wait for its outcome and return the same. Errors are outcomes too. A state that
     /// comes back with other answers is refused.
     ///
-    /// If the work began and was dropped, or the process died during it, how far it came is not known: the work does
-    /// not begin again, and retries get an error that says so.
+    /// If the work began and was dropped, or the process died during it, the store cannot tell how far it came. The
+    /// work does not begin again, and retries get an error that says so.
     ///
     /// ```
     /// use mrtr_rmcp::state::RetryRound;

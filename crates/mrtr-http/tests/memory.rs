@@ -82,7 +82,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap() }
     }
 
-    /// A figure of its memory, in bytes: `VmRSS` is what it takes now, `VmHWM` the most it ever took.
+    /// The memory of the process, in bytes: `VmRSS` is what it takes now, `VmHWM` the most it ever took.
     fn memory(&self, figure: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':')).unwrap();

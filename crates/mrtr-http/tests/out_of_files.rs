@@ -44,7 +44,7 @@ fn server_process() {
         let serve = Serve::new(Endpoint::anonymous(server)).header_timeout(Duration::from_hours(1));
         let bound = serve.bind("127.0.0.1:0").unwrap();
         println!("{READY}{}", bound.address().unwrap());
-        // Whoever started it stops it by closing this.
+        // The test stops it by closing this.
         let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().lines().last()));
         bound.run(async { drop(parent.await) }).await.unwrap();
     });

@@ -90,7 +90,8 @@ impl Drop for Process {
     }
 }
 
-/// Begins a session, calls, is asked, and loses the connection: its id, and that of the question.
+/// Begins a session, calls a tool that asks, and loses the connection. Returns the ids of the session and of the
+/// question.
 async fn ask(address: SocketAddr) -> (String, Value) {
     let mut wire = Wire::connect(address).await;
     wire.send(Post::plain(initialize("2025-11-25", &everything()).to_string()).text()).await;

@@ -74,7 +74,7 @@ impl Balancer {
         balancer
     }
 
-    /// The next message of this kind meets this.
+    /// Sets the fault for the next message of this kind.
     pub(crate) fn fault(&self, kind: &'static str, fault: Fault) {
         let mut state = self.0.state.lock().unwrap();
         (state.fault, state.has_struck) = (Some((kind, fault)), false);
@@ -89,12 +89,12 @@ impl Balancer {
         self.0.state.lock().unwrap().cuts = true;
     }
 
-    /// The kinds of what was sent, in order.
+    /// The kinds of the messages that were sent, in order.
     pub(crate) fn count(&self, kind: &str) -> usize {
         self.0.state.lock().unwrap().seen.iter().filter(|seen| *seen == kind).count()
     }
 
-    /// A way here that takes a connection for each request.
+    /// A transport to the balancer that takes a connection for each request.
     pub(crate) fn transport(&self) -> HttpTransport {
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
         HttpTransport::with_client(&format!("http://{}/mcp", self.0.address), http).unwrap()

@@ -1,4 +1,4 @@
-//! Servers of the legacy era that keep to no rule: each costs its client a bounded amount, and is told of.
+//! Servers of the legacy era that keep to no rule: each costs its client a bounded amount, and the client reports it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -14,7 +14,7 @@ use mrtr_server::{Builder as ServerBuilder, Failure, Flow, Server, Tool};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-/// Counts what is done outside, and holds a tool that waits.
+/// Counts the effects outside the server, and holds a tool that waits.
 #[derive(Clone)]
 pub(crate) struct Outside(Arc<Inner>);
 

@@ -16,7 +16,7 @@ use crate::support::Site;
 use crate::support::message::{Post, call};
 use crate::tools;
 
-/// One server for all of them: what one input breaks, the next one finds broken.
+/// A server for all inputs: what one input breaks, the next one finds broken.
 static SITE: LazyLock<(Runtime, Site)> = LazyLock::new(|| {
     let runtime = Runtime::new().unwrap();
     let endpoint = Endpoint::anonymous(tools::server()).body_timeout(Duration::from_secs(1)).body_limit(1 << 20);
@@ -28,7 +28,7 @@ fn hello() -> Post {
     Post::of(&call("hello", json!({})))
 }
 
-/// Sends bytes and no more, and gives all that comes back.
+/// Sends bytes and no more, and returns everything that comes back.
 fn exchange(bytes: &[u8]) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {
@@ -39,7 +39,7 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Sends a request that is whole, waits for the answer, and gives all that comes back.
+/// Sends a whole request, waits for the answer, and returns everything that comes back.
 fn ask(post: &Post) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {

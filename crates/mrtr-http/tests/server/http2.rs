@@ -1,4 +1,4 @@
-//! HTTP/2, for those who speak it from the start.
+//! HTTP/2, for clients that speak it from the start.
 
 use bytes::Bytes;
 use http::{Request, Response, Version};

@@ -1,4 +1,4 @@
-//! The end of a server: what runs is finished, what listens is told, and nobody is waited for too long.
+//! The end of a server: running requests finish, subscriptions end, and the server waits for no client too long.
 
 use std::time::Duration;
 

@@ -128,7 +128,7 @@ fn answer(question: &Value, word: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": question, "result": { "action": "accept", "content": { "word": word } } })
 }
 
-/// Reads a stream of events until one of them is a message for which this holds.
+/// Reads a stream of events up to the first message for which this condition holds.
 async fn read(stream: &mut Response, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut said = String::new();
     let reading = async {

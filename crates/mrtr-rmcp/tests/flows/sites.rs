@@ -44,7 +44,7 @@ impl Lifecycle {
     }
 }
 
-/// Serves a handler, and gives a client that has begun.
+/// Serves a handler, and returns a client that has begun.
 pub(crate) async fn connect<C: ClientHandler + Clone>(
     handler: impl ServerHandler + Clone,
     client: &C,

@@ -26,7 +26,7 @@ use learn::is_header_mismatch;
 use reply::HttpReply;
 use send::Sender;
 
-/// A way to a server over Streamable HTTP.
+/// A transport to a server over Streamable HTTP.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -38,31 +38,31 @@ use send::Sender;
 /// ```
 #[derive(Clone)]
 pub struct HttpTransport {
-    /// The URL as people may see it.
+    /// The URL without user name and password, for people to see.
     server: String,
     sender: Sender,
-    /// Shared by clones, since they are ways to one origin.
+    /// The era of the server. Clones share it, since they lead to one origin.
     era: EraMemory,
 }
 
 impl HttpTransport {
-    /// The most that is kept of what lists of tools say about headers, in bytes: beyond it, the tools that were learned
-    /// of first are forgotten, and looked up again when they are called.
+    /// The most bytes that the client keeps of what lists of tools say about headers. Beyond it, the client forgets the
+    /// tools that it learned of first, and looks them up again when they are called.
     pub const ANNOTATION_BYTES: usize = learn::ANNOTATION_BYTES;
 
-    /// The most arguments of one call that are mirrored in headers. A call with more is not sent.
+    /// The most arguments of one call that the client mirrors in headers. It does not send a call with more.
     pub const MIRRORED_ARGUMENTS: usize = send::MIRRORED_ARGUMENTS;
 
-    /// The longest id of a session that is taken, in bytes.
+    /// The longest id of a session that the client accepts, in bytes.
     pub const SESSION_ID_BYTES: usize = session::MAX_SESSION_ID;
 
-    /// How often in a row a stream of a session may fail to be resumed, before its call fails.
+    /// The number of failures in a row to resume a stream of a session after which its call fails.
     pub const RESUME_FAILURES: u32 = session::MAX_FAILURES;
 
-    /// A way to the server at this URL.
+    /// Creates a transport to the server at this URL.
     ///
-    /// It follows no redirect: what was meant for one server goes to no other. It goes through the proxy that the
-    /// environment names, unless the server is on this machine.
+    /// The transport follows no redirects, so requests and tokens for one server go to no other. It goes through the
+    /// proxy that the environment names, unless the server is on this machine.
     pub fn new(url: &str) -> Result<Self, HttpTransportError> {
         let parsed = parse(url)?;
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
@@ -71,8 +71,8 @@ impl HttpTransport {
         Ok(Self::of(parsed, http.build()?))
     }
 
-    /// A way to the server at this URL, with an HTTP client of the caller's own. It had better follow no redirects: what
-    /// was meant for one server would go to another.
+    /// Creates a transport to the server at this URL that sends through this HTTP client. The client should follow no
+    /// redirects: with them, requests and tokens for one server would go to another.
     ///
     /// ```
     /// use mrtr_http::HttpTransport;
@@ -89,7 +89,8 @@ impl HttpTransport {
         Self { server: without_password(url.clone()), sender: Sender::new(http, url), era: EraMemory::of_origin() }
     }
 
-    /// Shows this token with every request. If it is refused, the call ends: only a [provider](Self::tokens) has others.
+    /// Sends this token with every request. If the server refuses the token, the call fails: only a
+    /// [provider](Self::tokens) has others.
     ///
     /// ```
     /// use mrtr_http::HttpTransport;
@@ -103,7 +104,7 @@ impl HttpTransport {
         self.tokens(FixedToken(token.into()))
     }
 
-    /// Shows tokens of this provider.
+    /// Sends the tokens of this provider.
     #[must_use]
     pub fn tokens(mut self, tokens: impl TokenProvider) -> Self {
         self.sender.tokens = Some(Arc::new(tokens));
@@ -156,8 +157,8 @@ impl Transport for HttpTransport {
                 reply.text = self.sender.learn(reply.text);
                 Ok(reply.into_response())
             }
-            // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long. If
-            // listing them fails, the server's error is what the caller should see.
+            // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long.
+            // If that listing fails, the caller should see the server's error.
             "tools/call"
                 if !has_begun
                     && is_header_mismatch(&reply.text)
@@ -188,7 +189,7 @@ fn parse(url: &str) -> Result<Url, HttpTransportError> {
     parsed.ok_or_else(|| HttpTransportError::Url(url.to_owned()))
 }
 
-/// The URL as people may see it.
+/// The URL without user name and password, for people to see.
 fn without_password(mut url: Url) -> String {
     // Neither fails for a URL that has a host.
     let _ = (url.set_username(""), url.set_password(None));
@@ -200,11 +201,11 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// How long it may take to connect.
+/// The longest time to connect to a server.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// How long a connection is kept for the next request. Many servers close it after five seconds, and a call that meets
-/// the end of its connection could not be sent again.
+/// The time that an idle connection is kept for the next request. Many servers close it after five seconds, and a call
+/// that meets the end of its connection could not be sent again.
 const IDLE_TIME: Duration = Duration::from_secs(4);
 
 impl fmt::Debug for HttpTransport {
@@ -213,7 +214,7 @@ impl fmt::Debug for HttpTransport {
     }
 }
 
-/// Where bearer tokens come from.
+/// A source of bearer tokens.
 ///
 /// ```
 /// use mrtr_client::TransportError;
@@ -231,14 +232,14 @@ impl fmt::Debug for HttpTransport {
 /// ```
 #[async_trait]
 pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
-    /// A token, if there is one. `refused` is one that the server has just refused.
+    /// Returns a token, if there is one. `refused` is the token that the server has just refused.
     ///
-    /// It is asked for before each request, and before a private result that was kept is shown again: that belongs to
-    /// the token that it came for.
+    /// The client asks for a token before each request. It also asks before it uses a private result from its cache
+    /// again, since that result belongs to the token that it was fetched with.
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
 }
 
-/// One token, for as long as the server takes it.
+/// A provider of one token, for as long as the server accepts it.
 struct FixedToken(String);
 
 #[async_trait]
@@ -246,20 +247,20 @@ impl TokenProvider for FixedToken {
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match refused {
             None => Ok(Some(self.0.clone())),
-            // Without a token the request would be an anonymous caller's, which is not what was asked for.
+            // Without a token the request would be an anonymous caller's, which the application did not ask for.
             Some(_) => Err(TransportError::of(TransportFailure::Unauthorized, "the token was refused (status 401)")),
         }
     }
 }
 
-/// Shows no token.
+/// Writes no token.
 impl fmt::Debug for FixedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FixedToken")
     }
 }
 
-/// Why an [`HttpTransport`](crate::HttpTransport) cannot be made.
+/// An error from the construction of an [`HttpTransport`](crate::HttpTransport).
 ///
 /// ```
 /// use mrtr_http::{HttpTransport, HttpTransportError};
@@ -270,7 +271,7 @@ impl fmt::Debug for FixedToken {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpTransportError {
-    /// The URL is none of HTTP.
+    /// The URL is not an HTTP URL.
     #[error("`{0}` is not an HTTP URL")]
     Url(String),
     /// The HTTP client could not be set up.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
-/// The text behind a header's value; `None` if it says that it is base64 and is not.
+/// Returns the text of a header's value, or `None` if it claims to be base64 and is not.
 #[cfg(feature = "server")]
 pub(crate) fn decode(value: &str) -> Option<Cow<'_, str>> {
     match value.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) {
@@ -18,7 +18,7 @@ pub(crate) fn decode(value: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A header's value for a text.
+/// Returns a header's value for a text.
 #[cfg(feature = "client")]
 pub(crate) fn encode(text: &str) -> String {
     let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));

@@ -10,7 +10,7 @@ mod header_text;
 #[cfg(feature = "server")]
 mod server;
 
-/// The crate whose types stand in signatures here: a header, the head of a request.
+/// The `http` crate, whose types stand in signatures here: a header, the head of a request.
 ///
 /// ```
 /// use mrtr_http::http::HeaderValue;

@@ -1,8 +1,8 @@
 //! The server side: one endpoint as a plain service, a router for axum, and a server to run them.
 //!
-//! From the socket down: `serve` → `accept` → `connection` → `router` → `endpoint`, which is the way of one request. What
-//! it holds meanwhile is its caller's in `accounts`. On HTTP/2 it runs in a task of `http2_streams`, and its response goes
-//! out from there in pieces.
+//! One request goes from the socket down: `serve` → `accept` → `connection` → `router` → `endpoint`. The module
+//! `accounts` counts what it holds meanwhile for its caller. On HTTP/2 it runs in a task of `http2_streams`, and its
+//! response goes out from there in pieces.
 
 mod accept;
 mod accounts;

@@ -1,4 +1,5 @@
-//! What the fuzz target checks, on a few inputs that a generator makes: `cargo xtask fuzz` runs the same body for long.
+//! The checks of the fuzz target, on a few inputs that a generator makes: `cargo xtask fuzz` runs the same body for
+//! long.
 
 #[path = "fuzz_respond/body.rs"]
 mod body;
@@ -14,8 +15,8 @@ fn ht_8_seeds() {
     }
 }
 
-/// What libFuzzer starts from has bodies of every size: such as do not count, such as are gathered in several parts, and
-/// such as are too large.
+/// The inputs that libFuzzer starts from have bodies of every size: such as do not count, such as are gathered in
+/// several parts, and such as are too large.
 #[test]
 fn ht_8_seeds_have_bodies_of_every_size() {
     let tried: Vec<_> = body::seeds().iter().filter_map(|seed| body::check(seed)).collect();

@@ -1,4 +1,4 @@
-//! How much memory bodies take that do not end: about what the budget says, and none of it once they are gone.
+//! The memory of bodies that do not end: about what the budget says, and none of it once they are gone.
 //!
 //! The server is this test binary again, so that nothing else is in its memory.
 
@@ -31,7 +31,7 @@ use support::message::{Post, request};
 use support::until;
 use support::wire::Wire;
 
-/// All that the defaults are, divided by eight: so is what is allowed for.
+/// The divisor of all defaults here, and so of the memory that the test allows.
 const SCALE: usize = 8;
 const BUDGET: usize = (256 << 20) / SCALE;
 const CONCURRENCY: usize = 4096 / SCALE;
@@ -39,8 +39,8 @@ const CONNECTIONS: usize = 4000 / SCALE;
 const SENT: usize = 100_000;
 const FREE: usize = Endpoint::UNCOUNTED_BODY;
 const MOST: usize = BUDGET + BUDGET * 3 / 10 + (64 << 20) / SCALE;
-/// What may stay when all is over, besides what connections without bodies leave. The allocator keeps some of that; what
-/// an operator can do about it stands in the README.
+/// The bytes that may stay when all is over, besides those that connections without bodies leave. The allocator keeps
+/// some of that; what an operator can do about it stands in the README.
 const LEFT: usize = BUDGET / 8;
 
 const SERVES: &str = "MRTR_HTTP_TEST_MEASURES_MEMORY";
@@ -82,7 +82,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap() }
     }
 
-    /// A figure of its memory, in bytes: `VmRSS` is what it takes now, `VmHWM` the most it ever took.
+    /// The memory of the process, in bytes: `VmRSS` is what it takes now, `VmHWM` the most it ever took.
     fn memory(&self, figure: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':')).unwrap();
@@ -93,7 +93,7 @@ impl Process {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// How many bytes wait in the system for the server to read them.
+    /// The number of bytes that wait in the system for the server to read them.
     fn unread(&self) -> usize {
         let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let port = format!(":{:04X}", self.address.port());
@@ -121,8 +121,8 @@ fn discover() -> Post {
     Post::of(&request("server/discover", json!({})))
 }
 
-/// What a server took at most while this was held, and what it kept when it no longer was, once that is `enough`: what
-/// hangs up is noticed request by request.
+/// The most memory that a server took while this was held, and the memory that it kept afterwards, once that is no more
+/// than `enough`: the server notices clients that hang up request by request.
 async fn measured<T>(enough: usize, send: impl AsyncFnOnce(SocketAddr) -> T) -> (usize, usize) {
     let server = Process::start();
     let mut wire = Wire::connect(server.address).await;
@@ -216,7 +216,7 @@ impl Drop for Half {
     }
 }
 
-/// Whether what is measured can be.
+/// Returns true if this system can measure memory and sockets.
 fn can_measure() -> bool {
     let can =
         std::fs::exists("/proc/self/status").unwrap_or(false) && std::fs::exists("/proc/net/tcp").unwrap_or(false);
@@ -260,8 +260,8 @@ async fn ht_8_half_sent_bodies_take_what_the_budget_says_and_give_it_back() {
     fits("HTTP/2", measured(enough, half_sent_on_streams).await);
 }
 
-/// Heads of many streams of HTTP/2, on a few connections, whose bodies do not come. A header of 3000 bytes is said once on
-/// each connection; from then on, a byte stands for it.
+/// Heads of many streams of HTTP/2, on a few connections, whose bodies do not come. A header of 3000 bytes is said once
+/// on each connection; from then on, a byte stands for it.
 async fn short_for_long_heads(name: &str, address: SocketAddr) -> Vec<Wire> {
     let mut wires = Vec::new();
     for _ in 0..CONNECTIONS / STREAMS {

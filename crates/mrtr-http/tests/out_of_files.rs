@@ -44,7 +44,7 @@ fn server_process() {
         let serve = Serve::new(Endpoint::anonymous(server)).header_timeout(Duration::from_hours(1));
         let bound = serve.bind("127.0.0.1:0").unwrap();
         println!("{READY}{}", bound.address().unwrap());
-        // Whoever started it stops it by closing this.
+        // The test stops it by closing this.
         let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().lines().last()));
         bound.run(async { drop(parent.await) }).await.unwrap();
     });
@@ -70,7 +70,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap(), lines }
     }
 
-    /// Waits until it says this.
+    /// Waits until the server says this.
     fn says(&mut self, text: &str) {
         self.lines.find(|line| line.as_ref().unwrap().contains(text)).unwrap().unwrap();
     }

@@ -1,4 +1,4 @@
-//! What an author sees when a server begins to serve, and when it cannot.
+//! The log lines and errors that an author sees when a server begins to serve, and when it cannot.
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 #[path = "../../mrtr-server/tests/log/mod.rs"]

@@ -1,4 +1,4 @@
-//! How much memory a thousand sessions take with an open question each, and that it is given back.
+//! A thousand sessions with an open question each take a bounded amount of memory, and give it back.
 //!
 //! The server is this test binary again, so that nothing else is in its memory.
 
@@ -23,8 +23,8 @@ use support::wire::Wire;
 const SERVES: &str = "MRTR_HTTP_TEST_SERVES_SESSIONS";
 const READY: &str = "serving at ";
 const SESSIONS: usize = 1000;
-/// What a session with an open question takes at most, its connection being gone: journal, call, question and its text. In
-/// a debug build it was 14 KB; with the buffer of its connection, 23 KB.
+/// The most memory of a session with an open question whose connection is gone: journal, call, question and its text.
+/// In a debug build it was 14 KB; with the buffer of its connection, 23 KB.
 const MOST_A_SESSION: usize = 18 << 10;
 
 #[derive(Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ impl Process {
         Self { child, address: ready.unwrap().parse().unwrap() }
     }
 
-    /// What it takes now, in bytes.
+    /// The memory that the process takes now, in bytes.
     fn memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -90,7 +90,8 @@ impl Drop for Process {
     }
 }
 
-/// Begins a session, calls, is asked, and loses the connection: its id, and that of the question.
+/// Begins a session, calls a tool that asks, and loses the connection. Returns the ids of the session and of the
+/// question.
 async fn ask(address: SocketAddr) -> (String, Value) {
     let mut wire = Wire::connect(address).await;
     wire.send(Post::plain(initialize("2025-11-25", &everything()).to_string()).text()).await;

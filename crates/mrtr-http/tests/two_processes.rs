@@ -52,7 +52,7 @@ fn server_process() {
         let server = server.tool(Tool::new("book", book)).build().unwrap();
         let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0").unwrap();
         println!("{READY}{}", bound.address().unwrap());
-        // Whoever started it stops it by closing this.
+        // The test stops it by closing this.
         let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().lines().last()));
         bound.run(async { drop(parent.await) }).await.unwrap();
     });

@@ -1,5 +1,5 @@
-//! A way to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request, with every
-//! number as it was.
+//! A transport to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request,
+//! with every number as it was.
 
 use std::fmt;
 
@@ -13,15 +13,16 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-/// A way to a server through an rmcp client.
+/// A transport to a server through an rmcp client.
 ///
-/// Requests go through rmcp as they are, and its own retries see none of them. To a server that rmcp has discovered,
-/// each says what our client can do. In a session that rmcp has initialized there are no retries: the server asks while
-/// the call is open, and rmcp's `ClientHandler` answers. What a server tells before its response, progress among it,
-/// rmcp gives to that handler in either case, and not to our client.
+/// Requests go through rmcp as they are, and rmcp's own retries see none of them. If rmcp has discovered the server,
+/// each request says what our client can do. In a session that rmcp has initialized there are no retries: the server
+/// asks while the call is open, and rmcp's `ClientHandler` answers. In either case rmcp gives the notifications before
+/// a response, such as progress, to that handler and not to our client.
 ///
-/// rmcp keeps numbers as integers and floats of 64 bits. A request with a number that would not keep its value so, or be
-/// no integer any more, such as 100000000000000000000, is not sent, and the call fails with an error that names it.
+/// rmcp keeps numbers as integers and floats of 64 bits. The transport does not send a request with a number that would
+/// lose its value that way, or that would stop being an integer, such as 100000000000000000000. The call fails with an
+/// error that names the number.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -50,15 +51,15 @@ pub struct RmcpTransport {
 }
 
 impl RmcpTransport {
-    /// Through this peer, to a server that is known by this name: its URL, or the command that starts it.
+    /// Creates a transport through this peer to the server of this name: its URL, or the command that starts it.
     ///
-    /// A [`PendingCall`](mrtr_client::PendingCall) goes on at the server of its name only. What a server says of itself is
-    /// no such name: another one can say so too.
+    /// A [`PendingCall`](mrtr_client::PendingCall) continues only at the server of its name. The name that a server
+    /// gives itself is not enough: another server can give the same one.
     pub fn new(server: impl Into<String>, peer: Peer<RoleClient>) -> Self {
         Self { server: server.into(), peer }
     }
 
-    /// Whether rmcp has a session with the server, in which requests do not say their version.
+    /// Returns true if rmcp has a session with the server, in which requests do not say their version.
     fn is_session(&self) -> bool {
         self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
@@ -75,7 +76,7 @@ impl Transport for RmcpTransport {
         request: TransportRequest<'_>,
         _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        // rmcp says version, client and capabilities with each request, and nothing of them in an older way.
+        // rmcp sends version, client and capabilities with each request, and nothing of them in an older way.
         if !request.revision.has(Feature::RequestMetadata) {
             return Err(TransportError::new(format!("rmcp does not speak {}", request.revision)));
         }
@@ -96,8 +97,8 @@ impl fmt::Debug for RmcpTransport {
     }
 }
 
-/// A request as rmcp sends one whose method it does not look at. What our client says of itself goes in place of what
-/// rmcp would say of its own.
+/// Creates a request as rmcp sends one whose method it does not look at. The metadata of our client replaces that of
+/// rmcp's own.
 fn outgoing(
     request: &TransportRequest<'_>,
     is_session: bool,
@@ -114,14 +115,15 @@ fn outgoing(
     Ok((ClientRequest::CustomRequest(sent), PeerRequestOptions::no_options().with_meta(meta)))
 }
 
-/// What a request says in the modern era alone.
+/// The metadata of requests that only the modern era has.
 const OF_EACH_REQUEST: [&str; 3] = [
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientInfo",
     "io.modelcontextprotocol/clientCapabilities",
 ];
 
-/// A request that waits for its answer. Unless that is there, the server is told with this that it is not wanted.
+/// A request that waits for its answer. If this is dropped before the answer comes, the server is told that it is not
+/// wanted.
 struct Waiting(Option<RequestHandle<RoleClient>>);
 
 impl Waiting {
@@ -142,7 +144,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The answer as the message that it was, under the id of our request.
+/// Returns the answer as the message that it was, under the id of our request.
 fn response(id: &RequestId, answer: Result<ServerResult, ServiceError>) -> Result<String, TransportError> {
     let (member, value) = match answer {
         Ok(result) => ("result", serde_json::to_value(&result)),
@@ -163,17 +165,17 @@ fn failure(error: ServiceError) -> TransportError {
     TransportError::of(failure, error)
 }
 
-/// Why parameters cannot go through rmcp.
+/// The reason why parameters cannot go through rmcp.
 #[derive(Debug)]
 enum Inexact {
     /// rmcp's types would change this number.
     Number(String),
-    /// A key stands twice in an object, of which rmcp would send the last; or it is no JSON at all.
+    /// A key stands twice in an object, of which rmcp would send only the last, or the parameters are not JSON at all.
     Read(ReadError),
     Deep,
 }
 
-/// Reads JSON as rmcp's requests hold it. `serde_json` would round numbers in it, and say nothing.
+/// Reads JSON as rmcp's requests hold it. `serde_json` would round numbers in it without an error.
 fn exact_value(raw: &RawValue) -> Result<Value, Inexact> {
     nested(raw, MAX_DEPTH)
 }
@@ -194,12 +196,12 @@ fn nested(raw: &RawValue, depth: usize) -> Result<Value, Inexact> {
     }
 }
 
-/// The number, if it has the same value there and an integer is still written as one.
+/// Returns the number in rmcp's form, if it keeps its value there and an integer is still written as one.
 fn number(text: &str) -> Option<Value> {
     if !text.contains(['.', 'e', 'E']) {
         return text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<u64>().map(Value::from)).ok();
     }
-    // Not read by `serde_json`, which may miss the nearest one.
+    // The standard library reads it, since `serde_json` may miss the nearest number.
     let nearest = serde_json::Number::from_f64(text.parse().ok()?)?;
     let is_same = Number::parse(&nearest.to_string()).ok()? == Number::parse(text).ok()?;
     is_same.then(|| nearest.into())
@@ -225,5 +227,5 @@ impl fmt::Display for Inexact {
 
 impl std::error::Error for Inexact {}
 
-/// As deep as `serde_json` reads, with which rmcp reads at the other end.
+/// The deepest nesting that `serde_json` reads, with which rmcp reads at the other end.
 const MAX_DEPTH: usize = 127;

@@ -1,4 +1,4 @@
-//! Who sent a request, as the application has made sure.
+//! The sender of a request, as the application has established it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use mrtr_server::{Caller, Context};
 use mrtr_state::{Binding, Principal};
 use rmcp::model::Extensions;
 
-/// How the application tells it, from what rmcp and its transport have put into a request's extensions.
+/// The application's functions that tell caller and tenant, from what rmcp and its transport have put into a request's
+/// extensions.
 #[derive(Clone, Default)]
 pub(crate) struct Identify {
     pub(crate) caller: Told<Caller>,
@@ -18,12 +19,12 @@ pub(crate) struct Identify {
 #[derive(Clone)]
 pub(crate) struct Told<T>(Option<Arc<dyn Tell<T>>>);
 
-/// How it tells.
+/// A function that tells it.
 trait Tell<T>: Fn(&Extensions) -> Option<T> + Send + Sync {}
 
 impl<T, F: Fn(&Extensions) -> Option<T> + Send + Sync> Tell<T> for F {}
 
-/// Who sent a request, and on whose behalf.
+/// The caller that sent a request, and the tenant on whose behalf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     caller: Option<Caller>,
@@ -51,7 +52,7 @@ impl Identify {
         Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
     }
 
-    /// Tells it of an HTTP request that is on its way to rmcp, in the extensions that rmcp will put it into.
+    /// Identifies the sender of an HTTP request on its way to rmcp, from extensions that hold its parts as rmcp's will.
     pub(crate) fn of_parts(&self, mut parts: Parts) -> (Parts, Identity) {
         let mut extensions = Extensions::new();
         extensions.insert(parts);
@@ -62,7 +63,7 @@ impl Identify {
 }
 
 impl Identity {
-    /// What our server is told of a request.
+    /// The context in which our server receives a request.
     pub(crate) fn context(&self) -> Context<'static> {
         let context = Context::new().caller(self.caller.clone());
         match &self.tenant {
@@ -71,7 +72,7 @@ impl Identity {
         }
     }
 
-    /// Writes it as bytes that no other identity has: each part with its length.
+    /// Returns the identity as bytes that no other identity has: each part with its length.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let caller = self.caller.as_ref();
         let parts = [caller.map(Caller::issuer), caller.map(Caller::subject), self.tenant.as_deref()];
@@ -85,7 +86,7 @@ impl Identity {
         bytes
     }
 
-    /// Ties a state to who sent its request.
+    /// Ties a state to the sender of its request.
     pub(crate) fn bind<'a>(&'a self, binding: Binding<'a>) -> Binding<'a> {
         let principal = self.caller.as_ref();
         let principal = principal.map(|caller| Principal { issuer: caller.issuer(), subject: caller.subject() });

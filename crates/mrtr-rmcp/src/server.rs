@@ -23,9 +23,9 @@ use session::Sessions;
 /// A server of flows, as an rmcp [`ServerHandler`]: by itself, or beside a handler of rmcp's own.
 ///
 /// It serves both of rmcp's lifecycles. A client that discovers gets rounds with sealed states, and tasks if the server
-/// has them; one that initializes is asked in its session, while its call stays open.
+/// has them. A client that initializes gets questions in its session, while its call stays open.
 ///
-/// Clones are one server: rmcp's transports may give each session one of them.
+/// All clones are one server: rmcp's transports may give each session a clone.
 ///
 /// ```
 /// use mrtr_rmcp::Flows;
@@ -52,7 +52,7 @@ pub struct Flows<H = Alone> {
     sessions: Arc<Sessions>,
 }
 
-/// The handler beside flows that have none: there is no value of it.
+/// The handler type of flows that have no other handler beside them. It has no values.
 ///
 /// ```
 /// use mrtr_rmcp::{Alone, Flows};
@@ -68,7 +68,7 @@ pub enum Alone {}
 impl ServerHandler for Alone {}
 
 impl Flows {
-    /// A handler of this server's flows and of nothing else.
+    /// Creates a handler of this server's flows and of nothing else.
     pub fn new(server: Server) -> Self {
         Self {
             beside: None,
@@ -79,8 +79,8 @@ impl Flows {
         }
     }
 
-    /// A handler of one tool. Its states are sealed with a key of this process alone: for more than one instance, or to
-    /// outlive a restart, build a [`Server`] with a sealer.
+    /// Creates a handler of one tool. It seals states with a key that only this process has: for more than one
+    /// instance, or for states that outlive a restart, build a [`Server`] with a sealer.
     ///
     /// ```
     /// use mrtr_rmcp::Flows;
@@ -93,8 +93,8 @@ impl Flows {
         Server::builder(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).tool(tool).build().map(Self::new)
     }
 
-    /// Offers these flows beside what another handler offers. What both have is the flow's: the other one's is not listed
-    /// and not called. Name, version and instructions are the other one's.
+    /// Offers these flows beside what another handler offers. Where both have the same tool, prompt or resource, the
+    /// flow wins, and clients cannot reach the other handler's. Name, version and instructions are the other handler's.
     pub fn beside<H: ServerHandler>(self, other: H) -> Flows<H> {
         let Self { server, declared, identify, sessions, .. } = self;
         Flows { server, beside: Some(other), declared, identify, sessions }
@@ -102,14 +102,14 @@ impl Flows {
 }
 
 impl<H> Flows<H> {
-    /// Says who sent a request: states, single use, tasks and what a session's requests get are bound to that. Without
-    /// it, or if it says `None`, the caller is not known.
+    /// Sets the function that says who sent a request. States, single use, tasks and the responses in a session are
+    /// bound to that caller. Without this function, or if it returns `None`, the caller is not known.
     ///
-    /// rmcp's own sessions are not: over HTTP whoever knows a session's id answers and cancels in it, unless the service
-    /// is behind [`session_owners`](Self::session_owners). The log warns once if it is not.
+    /// rmcp's own sessions are not bound to it: over HTTP any caller that knows a session's id can answer and cancel in
+    /// it, unless the service is behind [`session_owners`](Self::session_owners). The log warns once if it is not.
     ///
-    /// rmcp does not know who calls. Over HTTP it puts the request's `http::request::Parts` into the extensions, and what
-    /// a middleware made sure of is in the extensions of those.
+    /// rmcp does not know who calls. Over HTTP it puts the request's `http::request::Parts` into the extensions, and
+    /// what a middleware has established is in the extensions of those parts.
     ///
     /// ```
     /// # use mrtr_rmcp::Flows;
@@ -131,7 +131,7 @@ impl<H> Flows<H> {
         self
     }
 
-    /// Says on whose behalf a request was sent, where one server serves several tenants.
+    /// Sets the function that says on behalf of which tenant a request was sent, where one server serves several.
     ///
     /// ```
     /// # use mrtr_rmcp::Flows;
@@ -149,17 +149,18 @@ impl<H> Flows<H> {
         self
     }
 
-    /// The layer for rmcp's HTTP service that binds each session to the caller, and the tenant, that opened it. It tells
-    /// them as these flows do, so it is made after [`caller`](Self::caller) and [`tenant`](Self::tenant) are set.
+    /// Returns the layer for rmcp's HTTP service that binds each session to the caller, and the tenant, that opened it.
+    /// The layer tells callers and tenants as these flows do, so call this after [`caller`](Self::caller) and
+    /// [`tenant`](Self::tenant).
     ///
-    /// Its docs show where it goes: [`SessionOwners`].
+    /// The docs of [`SessionOwners`] show where the layer goes.
     pub fn session_owners(&self) -> SessionOwners {
         SessionOwners::new(self.server.sealer().clone(), self.identify.clone())
     }
 }
 
 impl<H: ServerHandler> Flows<H> {
-    /// What this handler says of itself.
+    /// The configuration that this handler declares.
     fn config(&self) -> ServerConfig {
         let Some(other) = &self.beside else { return self.declared.config() };
         let mut config = other.get_info();

@@ -1,4 +1,5 @@
-//! States of handlers by hand: an rmcp handler that returns its questions itself seals what it must remember in between.
+//! States of handlers by hand: an rmcp handler that returns its questions itself seals what it must remember in
+//! between.
 //!
 //! ```
 //! use mrtr_rmcp::state::{Round, States};
@@ -59,8 +60,8 @@ use round::BoundRequest;
 /// Seals and opens the states of a handler.
 ///
 /// A state is bound to the caller and the tenant if there are any, the method, the tool, prompt or resource, and the
-/// arguments. It lives as long as the sealer's [`Lifetimes`](mrtr_state::Lifetimes) say, and opens under every key of the
-/// sealer's ring, so that keys can be rotated.
+/// arguments. It lives as long as the sealer's [`Lifetimes`](mrtr_state::Lifetimes) say, and opens under every key of
+/// the sealer's ring, so that keys can be rotated.
 ///
 /// ```
 /// use mrtr_rmcp::state::States;
@@ -75,12 +76,13 @@ pub struct States {
 }
 
 impl States {
-    /// States that this seals.
+    /// Creates states that this sealer seals.
     pub fn new(sealer: Sealer) -> Self {
         Self { sealer, identify: Identify::default() }
     }
 
-    /// Says who sent a request, as [`Flows::caller`](crate::Flows::caller) does. Another caller's state does not open.
+    /// Sets the function that says who sent a request, as [`Flows::caller`](crate::Flows::caller) does. Another
+    /// caller's state does not open.
     ///
     /// ```
     /// # use mrtr_rmcp::state::States;
@@ -97,7 +99,8 @@ impl States {
         self
     }
 
-    /// Says on whose behalf a request was sent, as [`Flows::tenant`](crate::Flows::tenant) does.
+    /// Sets the function that says on behalf of which tenant a request was sent, as
+    /// [`Flows::tenant`](crate::Flows::tenant) does.
     ///
     /// ```
     /// # use mrtr_rmcp::state::States;
@@ -110,9 +113,9 @@ impl States {
         self
     }
 
-    /// The round of a request: the first one of its flow, or a retry whose state has opened.
+    /// Returns the round of a request: the first one of its flow, or a retry whose state has opened.
     ///
-    /// A state that does not open is one error on the wire, whatever the reason; the log has the reason.
+    /// A state that does not open always gives the same error on the wire. The log has the reason.
     pub fn open<P: Payload>(
         &self,
         request: &impl MayAsk,
@@ -133,7 +136,8 @@ impl fmt::Debug for States {
     }
 }
 
-/// Why goes to the log alone. On the wire there is one error for every reason.
+/// The error for a state that does not open. The reason goes to the log alone: on the wire there is one error for every
+/// reason.
 fn refused(refusal: Refusal, reason: &str) -> ErrorData {
     tracing::info!(reason, "a request state was refused");
     ErrorData::invalid_params(refusal.to_error().message, None)

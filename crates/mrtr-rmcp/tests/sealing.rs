@@ -272,7 +272,7 @@ struct Ahead {
     store: MemorySingleUse,
     seconds: AtomicU64,
     renewed: mpsc::Sender<()>,
-    /// How often it was renewed by what does the work.
+    /// The number of renewals by the task that does the work.
     by_work: AtomicU32,
 }
 
@@ -364,7 +364,7 @@ async fn work_that_blocks_its_thread_is_renewed_from_another() {
     assert!(round.once(&store, work).await.expect("it is done"), "nothing was renewed while it blocked");
 }
 
-/// The thread goes by the machine's time, in which this takes a moment.
+/// The task alone renews here: the thread goes by the machine's time, in which this takes a moment.
 #[tokio::test(start_paused = true)]
 async fn work_that_waits_is_renewed_beside_it_three_times_in_a_lease() {
     let states = states();
@@ -380,7 +380,8 @@ async fn work_that_waits_is_renewed_beside_it_three_times_in_a_lease() {
     assert_eq!(store.by_work.load(Ordering::SeqCst), 9);
 }
 
-/// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done again.
+/// The round that began the work is gone, and its reservation has lapsed. Nothing can tell what it did, so the work is
+/// never done again.
 #[tokio::test]
 async fn work_that_was_begun_and_lost_is_in_doubt_for_every_retry() {
     let states = states();

@@ -7,7 +7,7 @@ use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The arguments of one tool that are mirrored, as a tree: what stands above many of them is kept once.
+/// The arguments of one tool that are mirrored, as a tree: an object above several of them is kept once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HeaderAnnotations {
     arguments: MirroredArguments,
@@ -29,12 +29,12 @@ impl HeaderAnnotations {
         self.arguments.0.is_empty()
     }
 
-    /// What it takes to keep them, about.
+    /// The approximate memory that they take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The headers for these arguments. An argument that is absent or null has none.
+    /// Returns the headers for these arguments. An argument that is absent or null has none.
     pub(super) fn headers_for(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
         let mut mirrored = Vec::new();
         self.arguments.collect_headers(arguments, &mut mirrored);
@@ -56,7 +56,7 @@ impl MirroredArguments {
     }
 }
 
-/// How an argument is written in a header, if it can be.
+/// Returns an argument as text for a header, if it has such a text.
 fn header_text(value: &RawValue) -> Option<String> {
     match serde_json::from_str(value.get()).ok()? {
         Value::String(text) => Some(text),
@@ -66,18 +66,19 @@ fn header_text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// What a list of tools says.
+/// The tools of a list.
 pub(super) struct ListedTools {
-    /// Each tool of the list, with what is mirrored of it.
+    /// The tools of the list, each with its arguments that are mirrored.
     pub(super) tools: Vec<(String, HeaderAnnotations)>,
-    /// The list without the tools that say it wrongly, if there are any; the rest of it as it came.
+    /// The list without the tools whose annotations are wrong, if there are any. The rest of it is as it came.
     pub(super) kept: Option<String>,
 }
 
-/// What a list of tools says about headers.
+/// Reads what a list of tools says about headers.
 ///
-/// Most lists say nothing, and are not taken apart unless an earlier one did. What the client is going to refuse, since
-/// a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
+/// Most lists say nothing, so the client does not parse one unless this or an earlier list has an annotation. A list
+/// that the client is going to refuse, since a key stands twice in it or it is nested too deeply, teaches nothing and
+/// is handed on as it is.
 pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<ListedTools> {
     if !had_annotations && !reply.contains(KEYWORD) {
         return None;
@@ -106,7 +107,7 @@ pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<Lis
     Some(ListedTools { tools, kept })
 }
 
-/// Says which tools are left out: some of them, since a list may have very many.
+/// Logs which tools are left out: some of them, since a list may have very many.
 fn warn_of(wrong: &[(String, &'static str)]) {
     for (tool, reason) in wrong.iter().take(MAX_WARNINGS) {
         let tool = Printable::line(tool);
@@ -117,7 +118,7 @@ fn warn_of(wrong: &[(String, &'static str)]) {
     }
 }
 
-/// The message with other elements in its list, which is a part of it, and everything else as it came.
+/// Returns the message with other elements in its list, and everything else as it came. `list` is a part of `message`.
 fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> {
     let start = list.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
     let (before, after) = (message.get(..start)?, message.get(start + list.len()..)?);
@@ -130,7 +131,7 @@ fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> 
     Some(text)
 }
 
-/// The annotations of an input schema, or what is wrong with them.
+/// Reads the annotations of an input schema, or says what is wrong with them.
 fn annotations(schema: &RawValue) -> Result<HeaderAnnotations, &'static str> {
     if !schema.get().contains(KEYWORD) {
         return Ok(HeaderAnnotations::default());
@@ -170,7 +171,7 @@ fn header_name(annotation: &Value) -> Result<HeaderName, &'static str> {
     format!("mcp-param-{name}").to_ascii_lowercase().try_into().map_err(|_| "an annotation cannot name a header")
 }
 
-/// How often the keyword stands anywhere in a schema.
+/// Counts the places of a schema where the keyword stands.
 fn count(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => {
@@ -181,7 +182,7 @@ fn count(schema: &Value) -> usize {
     }
 }
 
-/// What it takes to keep these arguments, about.
+/// The approximate memory that these arguments take, in bytes.
 fn bytes(level: &MirroredArguments) -> usize {
     let argument = |(name, argument): (&String, &Argument)| {
         let header = argument.header.as_ref().map_or(0, |header| header.as_str().len());
@@ -192,7 +193,7 @@ fn bytes(level: &MirroredArguments) -> usize {
 
 const KEYWORD: &str = "x-mcp-header";
 
-/// Types of which every value is written in one way only: a number such as 1.0 is not.
+/// The types whose values can each be written in one way only. A number such as 1.0 has several.
 const PRIMITIVE: [&str; 3] = ["string", "integer", "boolean"];
 
 const MAX_WARNINGS: usize = 10;

@@ -6,31 +6,31 @@ use mrtr_client::{ServerMessage, ServerNotification, ServerRequest, TransportErr
 use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use reqwest::Response;
 
-/// Takes bytes, and gives the data of events.
+/// A parser that takes bytes, and returns the data of events.
 pub(super) struct Parser {
     unread: Vec<u8>,
-    /// Where the line that is not whole yet begins.
+    /// The beginning of the line that is not whole yet.
     start: usize,
-    /// Up to where it was looked through.
+    /// The end of the part of that line that holds no line break.
     looked: usize,
-    /// Whether the last line ended with a carriage return: a line feed after it belongs to it.
+    /// True if the last line ended with a carriage return: a line feed after it belongs to it.
     after_return: bool,
     is_first_line: bool,
-    /// The data of the event that is coming, if any came.
+    /// The data of the event that is not complete yet, if any came.
     data: Option<String>,
-    /// Whether the event is of a kind that is not ours.
+    /// True if the event is of a kind that this parser ignores.
     is_other: bool,
     limit: usize,
-    /// The id that the event that is coming has, if it has one.
+    /// The id of the event that is not complete yet, if it has one.
     id: Option<String>,
-    /// The id of the last event that has come to its end and had one.
+    /// The id of the last complete event that had one.
     last_id: Option<String>,
-    /// How long the server wants to be left alone before the stream is resumed.
+    /// The pause that the server wants before the client resumes the stream.
     retry: Option<Duration>,
 }
 
 impl Parser {
-    /// A parser of events that are no longer than this.
+    /// Creates a parser of events that are no longer than this.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             unread: Vec::new(),
@@ -47,12 +47,12 @@ impl Parser {
         }
     }
 
-    /// The id of the last event, with which the stream can be resumed.
+    /// Takes the id of the last event, with which the client can resume the stream.
     pub(super) fn take_last_id(&mut self) -> Option<String> {
         self.last_id.take()
     }
 
-    /// How long the server wants to be left alone before the stream is resumed, if it says so.
+    /// Returns the pause that the server wants before the client resumes the stream, if it asks for one.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -64,7 +64,7 @@ impl Parser {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The data of the next event that has come to its end.
+    /// Returns the data of the next complete event.
     pub(super) fn next(&mut self) -> Result<Option<String>, TransportError> {
         while let Some((start, end)) = self.line() {
             let line = std::str::from_utf8(&self.unread[start..end]).map_err(TransportError::new)?;
@@ -84,7 +84,7 @@ impl Parser {
                     Some(data) => data.extend(["\n", value]),
                     None => self.data = Some(value.to_owned()),
                 },
-                // It goes back in a header, so that one which does not fit there cannot be used.
+                // The id goes back in a header: one that does not fit there cannot be used.
                 "id" if value.len() <= MAX_ID && value.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
                     self.id = Some(value.to_owned());
                 }
@@ -98,7 +98,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// Where the next whole line begins and ends.
+    /// Returns the beginning and the end of the next whole line.
     fn line(&mut self) -> Option<(usize, usize)> {
         if self.after_return && self.start < self.unread.len() {
             self.after_return = false;
@@ -127,7 +127,8 @@ impl Parser {
     }
 }
 
-/// Tells of notifications as they come, and gives the response. No event may be longer than `limit`.
+/// Passes on the messages before the response as they come, and returns the response. No event may be longer than
+/// `limit`.
 pub(super) async fn response_of(
     mut stream: Response,
     limit: usize,
@@ -152,7 +153,7 @@ pub(super) async fn response_of(
 
 /// A message of a stream.
 pub(super) enum Event {
-    /// What comes before the response.
+    /// A message that comes before the response.
     Before(ServerMessage),
     /// A response, as it came.
     Response(String),

@@ -1,4 +1,5 @@
-//! The arguments that a server wants in headers, as its lists of tools say: learned, kept within a bound, and looked up.
+//! The arguments that a server wants in headers, as its lists of tools say: learned, kept within a bound, and looked
+//! up.
 
 use std::collections::HashSet;
 use std::sync::PoisonError;
@@ -12,16 +13,17 @@ use super::annotations::{HeaderAnnotations, ListedTools, read_annotations};
 use super::send::Sender;
 
 impl Sender {
-    /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
+    /// Learns from a list of tools which arguments are mirrored, and drops tools whose annotations are wrong.
     pub(super) fn learn(&self, reply: String) -> String {
         let had_annotations = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
-        // A list may be long: calls do not wait while it is looked through.
+        // A list may be long, so this reads it outside the lock, and calls do not wait for it.
         let Some(ListedTools { tools, kept }) = read_annotations(&reply, had_annotations) else { return reply };
         self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, ANNOTATION_BYTES);
         kept.unwrap_or(reply)
     }
 
-    /// Lists the tools, where a call was refused because of its headers; whether that taught anything about this tool.
+    /// Lists the tools after the server refused a call because of its headers. Returns true if that taught anything
+    /// about the tool of the call.
     pub(super) async fn learn_about(&self, call: &TransportRequest<'_>) -> Result<bool, TransportError> {
         let Some(name) = call.name else { return Ok(false) };
         let known = |sender: &Self| {
@@ -47,13 +49,13 @@ impl Sender {
     }
 }
 
-/// The most that is kept of what lists of tools say about headers.
+/// The most bytes that the client keeps of what lists of tools say about headers.
 pub(super) const ANNOTATION_BYTES: usize = 1 << 20;
 
-/// More pages than a server needs for its tools.
+/// The most pages that the client reads of a list of tools, more than a server needs.
 const MAX_PAGES: usize = 100;
 
-/// A list of tools, asked for by the same client as the call.
+/// A request to list tools, with the metadata of the call.
 fn list_message(call: &TransportRequest<'_>, id: &RequestId, cursor: Option<&str>) -> String {
     let mut params = serde_json::Map::new();
     params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
@@ -70,9 +72,9 @@ fn next_cursor(reply: &str) -> Option<String> {
     JsonObject::from_raw(result).ok()?.get("nextCursor")?.as_text().map(std::borrow::Cow::into_owned)
 }
 
-/// Whether a reply refuses a call because of its headers: it has not run then.
+/// Returns true if a reply refuses a call because of its headers. The call has not run then.
 pub(super) fn is_header_mismatch(reply: &str) -> bool {
-    // Most replies refuse nothing, and are not taken apart for this.
+    // Most replies refuse nothing, and need not be parsed for this.
     if !reply.contains(&ErrorCode::HEADER_MISMATCH.as_i64().to_string()) {
         return false;
     }
@@ -81,7 +83,7 @@ pub(super) fn is_header_mismatch(reply: &str) -> bool {
     code == Some(ErrorCode::HEADER_MISMATCH.as_i64())
 }
 
-/// What is known of tools, those learned of last at the end.
+/// The annotations of the tools that the client knows, with those that it learned of last at the end.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationTable(IndexMap<String, HeaderAnnotations>);
 
@@ -94,7 +96,8 @@ impl AnnotationTable {
         self.0.get(tool)
     }
 
-    /// Takes over what a list says of its tools, and forgets what was learned first if it gets more than `most` bytes.
+    /// Takes over the annotations of a list, and forgets those that were learned first if there are more than `most`
+    /// bytes.
     pub(super) fn learn(&mut self, listed: Vec<(String, HeaderAnnotations)>, most: usize) {
         let names: HashSet<_> = listed.iter().map(|(tool, _)| tool).collect();
         self.0.retain(|tool, _| !names.contains(tool));
@@ -130,7 +133,7 @@ mod tests {
     use super::super::annotations::read_annotations;
     use super::*;
 
-    /// What a list says of these tools, which have one argument each.
+    /// The annotations in a list of these tools, which have one argument each.
     fn listed(tools: Range<usize>, argument: &Value) -> Vec<(String, HeaderAnnotations)> {
         let schema = json!({ "type": "object", "properties": { "item": argument } });
         let tools: Vec<_> =

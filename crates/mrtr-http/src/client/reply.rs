@@ -1,5 +1,5 @@
-//! The reply to a request: one message or a stream of events, read within its limit, and what its HTTP status says beside
-//! it.
+//! The reply to a request: one message or a stream of events, read within its limit, and what its HTTP status says
+//! beside it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::events::response_of;
 use super::send::{Sender, Sent, retry_after};
 use super::session::{CancelOnDrop, session_ended, session_of};
 
-/// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
+/// A response, with the pause that the server asks for and the fingerprint of the credentials that it came for.
 pub(super) struct HttpReply {
     pub(super) text: String,
     status: u16,
@@ -43,7 +43,7 @@ impl HttpReply {
 }
 
 impl Sender {
-    /// Sends a request, and takes the reply.
+    /// Sends a request, and reads the reply.
     pub(super) async fn reply(
         &self,
         request: &TransportRequest<'_>,
@@ -61,8 +61,8 @@ impl Sender {
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session: None })
     }
 
-    /// Sends a request of a session, or the one that begins it, and takes the reply. If this is dropped before, the server
-    /// hears of that.
+    /// Sends a request of a session, or the one that begins it, and reads the reply. If the caller drops this before
+    /// the reply, the server gets a cancellation.
     pub(super) async fn reply_in_session(
         &self,
         request: &TransportRequest<'_>,
@@ -81,7 +81,7 @@ impl Sender {
         let session = if request.method == "initialize" { session_of(&response)? } else { None };
         let text = match MediaType::of(&response) {
             MediaType::Events if status.is_success() => self.response_in_session(response, request, on_message).await?,
-            // The server has not taken it, so that there is nothing to cancel.
+            // The server did not accept the request, so there is nothing to cancel.
             _ if status == StatusCode::NOT_FOUND && request.session.is_some() => {
                 cancel.disarm();
                 return Err(session_ended());
@@ -98,7 +98,7 @@ impl Sender {
     }
 }
 
-/// What a response says that it is.
+/// The media type of a response.
 enum MediaType {
     Json,
     Events,
@@ -128,20 +128,20 @@ async fn whole(mut response: Response, limit: usize) -> Result<String, Transport
     String::from_utf8(bytes.into()).map_err(TransportError::new)
 }
 
-/// Whether the server did not let the request in. Who may call is settled below the protocol: whatever the body is, the
-/// credentials are what there is to do something about.
+/// Returns true if the server did not let the request in. HTTP decides who may call, below the protocol: whatever the
+/// body says, the caller needs other credentials.
 fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// Whether a body may stand below its status: a failure may come with an error, and not with a result.
+/// Checks that a body fits its status: a failure may come with an error, and not with a result.
 fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
     if status.is_success() {
         return Ok(());
     }
     match Envelope::parse(body.as_bytes()) {
         Ok(Envelope::Error { .. }) => Ok(()),
-        // No status is told on: the server has run the request, whatever it says.
+        // The error has no status: the server has run the request, whatever the status says.
         Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
             "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
         ))),
@@ -149,7 +149,7 @@ fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
     }
 }
 
-/// The error for a response that is no message, with the beginning of what it is.
+/// The error for a response that is not a message, with the beginning of its body.
 pub(super) async fn not_a_message(status: StatusCode, response: Response) -> TransportError {
     status_error(status, &beginning(response).await)
 }
@@ -170,14 +170,14 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
     TransportError::of(failure, said).with_status(status.as_u16())
 }
 
-/// What the server gives as its reason, where a body that is not taken for an answer is an error all the same.
+/// The reason in the body of a response that the client does not take for an answer, if that body is an error.
 fn reason(body: &str) -> Option<String> {
     let Ok(Envelope::Error { error, .. }) = Envelope::parse(body.as_bytes()) else { return None };
     let error = ErrorObject::read(error, Revision::default().lenient()).ok()?;
     Some(format!("{} ({})", error.message, error.code.as_i64()))
 }
 
-/// As much of a body as can be shown, if it comes.
+/// The beginning of a body, as much as an error message shows. It is shorter if the body does not come in time.
 async fn beginning(mut response: Response) -> String {
     let mut bytes = Vec::new();
     let read = async {
@@ -187,12 +187,13 @@ async fn beginning(mut response: Response) -> String {
             bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_SHOWN)]);
         }
     };
-    // The status is there already, and is worth more than the rest of a body that does not come.
+    // The status is known already, and an error with it is worth more than a wait for the rest of the body.
     let _ = tokio::time::timeout(MAX_READ, read).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 const MAX_READ: Duration = Duration::from_secs(2);
 
-/// No character is longer than four bytes; and an error has more to it than its message.
+/// The most bytes of a body to read for an error: a character has at most four bytes, and a body that is an error has
+/// more in it than its message.
 const MAX_SHOWN: usize = 16 * Printable::LINE;

@@ -15,21 +15,21 @@ use super::learn::AnnotationTable;
 use super::session::session_headers;
 use crate::header_text;
 
-/// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
+/// Sends requests to one URL. Its clones share what it has learned of the server's tools.
 #[derive(Clone)]
 pub(super) struct Sender {
     pub(super) http: reqwest::Client,
     pub(super) url: Url,
     pub(super) tokens: Option<Arc<dyn TokenProvider>>,
-    /// Those that go with every request.
+    /// The headers of every request.
     pub(super) headers: HeaderMap,
-    /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
+    /// The arguments of each tool that the client mirrors in headers, as the server's list of tools said.
     pub(super) annotated: Arc<RwLock<AnnotationTable>>,
-    /// Tells tokens apart without keeping them.
+    /// The key of the hash that tells tokens apart, so that they need not be kept.
     fingerprint_key: RandomState,
 }
 
-/// What came back for a request, and whose credentials went with it.
+/// The response to a request, with the fingerprint of the credentials that the client sent.
 pub(super) struct Sent {
     pub(super) response: Response,
     pub(super) credentials: Option<CredentialsFingerprint>,
@@ -41,10 +41,11 @@ impl Sender {
         Self { http, url, tokens: None, headers: HeaderMap::new(), annotated, fingerprint_key }
     }
 
-    /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
+    /// Sends a request, and sends it again where that is safe: where it never got there, or where running it twice has
+    /// the effect of running it once.
     ///
-    /// The waits here are short and few: they bridge a restart or a rush. How long a call may go on is for the client's
-    /// limits to say, and it knows which call may be picked up.
+    /// The waits here are short and few: they bridge a restart or a rush. The client's limits decide how long a call
+    /// may go on, and the client knows which calls it can resume.
     pub(super) async fn send(&self, request: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
@@ -55,7 +56,7 @@ impl Sender {
                 Ok(response)
                     if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
                 {
-                    // Once: a provider that has no better token would be asked for ever.
+                    // Once only: otherwise a provider with no better token would be asked for ever.
                     refused = token;
                 }
                 Ok(response)
@@ -76,12 +77,12 @@ impl Sender {
         }
     }
 
-    /// Whose credentials the next request would show.
+    /// The fingerprint of the credentials that the next request would send.
     pub(super) async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
         Ok(self.fingerprint(self.token(None).await?.as_deref()))
     }
 
-    /// What tells two tokens apart, and nothing else about them.
+    /// A number that tells two tokens apart, and says nothing else about them.
     fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
         token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
     }
@@ -110,7 +111,7 @@ impl Sender {
         Ok(self.http.post(self.url.clone()).headers(headers).body(request.message.to_owned()))
     }
 
-    /// Shows a token, if there is one.
+    /// Adds the header for a token, if there is one.
     pub(super) fn authorize(headers: &mut HeaderMap, token: Option<&str>) -> Result<(), TransportError> {
         let Some(token) = token else { return Ok(()) };
         let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -120,7 +121,7 @@ impl Sender {
         Ok(())
     }
 
-    /// What intermediaries want to see of a request, without reading its body.
+    /// Inserts the headers by which intermediaries know a request without reading its body.
     fn mirror(&self, request: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
@@ -150,7 +151,7 @@ impl Sender {
     }
 }
 
-/// A header map holds only so much, and servers take less.
+/// The error for a call with too many mirrored arguments. A header map holds only so much, and servers accept less.
 fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
     let (tool, most) = (Printable::line(tool), MIRRORED_ARGUMENTS);
     TransportError::new(format!(
@@ -158,7 +159,7 @@ fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
     ))
 }
 
-/// Why nothing came back.
+/// The error for a request that got no response.
 pub(super) fn failed(error: reqwest::Error) -> TransportError {
     let failure = if error.is_connect() {
         TransportFailure::Unreachable
@@ -170,15 +171,15 @@ pub(super) fn failed(error: reqwest::Error) -> TransportError {
     TransportError::of(failure, error.without_url())
 }
 
-/// The most arguments of one call that are mirrored in headers.
+/// The most arguments of one call that the client mirrors in headers.
 pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 
-/// How often a request is sent where sending it again is safe.
+/// The most times that the client sends a request that is safe to send again.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
 pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 pub(super) const RETRY_PAUSES: Backoff = Backoff::new(RETRY_PAUSE, MAX_WAIT);
 
-/// Whether a request that failed may be sent again: it never got there, or it only reads.
+/// Returns true if a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
     error.is_connect() || (MethodInfo::of(method).only_reads && error.is_request())
 }
@@ -187,12 +188,12 @@ fn is_unavailable(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
-/// How long to wait before a request is sent again here: as long as the server wants, within reason.
+/// The pause before the client sends a request again: as long as the server wants, within reason.
 fn pause(response: &Response, attempt: u32) -> Duration {
     retry_after(response).map_or(RETRY_PAUSES.pause(attempt - 1), |wanted| wanted.min(MAX_WAIT))
 }
 
-/// How long the server wants to be left alone.
+/// The pause that the server asks for in `Retry-After`.
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds))

@@ -16,7 +16,7 @@ use super::events::{Event, Parser};
 use super::reply::not_a_message;
 use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, RETRY_PAUSES, Sender, failed};
 
-/// The session that a response begins, if it begins one.
+/// Returns the session that a response begins, if it begins one.
 pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, TransportError> {
     let Some(id) = response.headers().get(SESSION_ID) else { return Ok(None) };
     let is_plain =
@@ -27,7 +27,7 @@ pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, Trans
     }
 }
 
-/// What each message of a session says in its headers. `initialize` belongs to none yet.
+/// Inserts the headers of a message in a session. `initialize` belongs to no session yet.
 pub(super) fn session_headers(headers: &mut HeaderMap, revision: Revision, session: Option<&SessionId>) {
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
     if let Some(Ok(mut id)) = session.map(|session| HeaderValue::from_str(session.as_str())) {
@@ -37,7 +37,8 @@ pub(super) fn session_headers(headers: &mut HeaderMap, revision: Revision, sessi
 }
 
 impl Sender {
-    /// Sends a message that has no response. It may be sent again: the server knows an answer that it has by its id.
+    /// Sends a message that has no response. This may send it again: the server knows by its id an answer that it
+    /// already has.
     pub(super) async fn send_one_way(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
         let mut attempt = 1;
         loop {
@@ -56,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// Tells the server that a session is over, as well as can be.
+    /// Tells the server that a session is over. A failure is only logged.
     pub(super) async fn end_session(&self, session: &SessionId, revision: Revision) {
         let ending = self.in_session(Method::DELETE, revision, Some(session), None, None);
         let ended = tokio::time::timeout(MAX_GOODBYE, ending).await;
@@ -65,8 +66,8 @@ impl Sender {
         }
     }
 
-    /// Reads the stream of a call to its response. If it breaks off, it is resumed where it was, as long as the server
-    /// gave its events ids.
+    /// Reads the stream of a call to its response. If the stream breaks off, this resumes it where it was, as long as
+    /// the server gave its events ids.
     pub(super) async fn response_in_session(
         &self,
         mut stream: Response,
@@ -90,7 +91,8 @@ impl Sender {
                 tokio::time::sleep(cursor.pause(failures, open_for)).await;
                 match self.in_session(Method::GET, request.revision, request.session, Some(last_id), None).await {
                     Ok(stream) if is_stream(&stream) => {
-                        // Until a message comes. An id alone is none: a server may begin every stream with one.
+                        // A message sets this to zero again. An id alone does not: a server may begin every stream with
+                        // one.
                         cursor.empty_streams = cursor.empty_streams.saturating_add(1);
                         break stream;
                     }
@@ -102,7 +104,7 @@ impl Sender {
         }
     }
 
-    /// A request with the headers of a session, and with another token if the first is refused.
+    /// Sends a request with the headers of a session, and once more with another token if the server refuses the first.
     async fn in_session(
         &self,
         method: Method,
@@ -135,19 +137,19 @@ impl Sender {
     }
 }
 
-/// Where a stream is.
+/// The position in a stream.
 #[derive(Default)]
 struct Cursor {
     last_id: Option<String>,
     retry: Option<Duration>,
-    /// How many streams in a row were resumed and brought no message.
+    /// The number of streams in a row that were resumed and brought no message.
     empty_streams: u32,
 }
 
 impl Cursor {
-    /// How long to wait before the stream is resumed: as long as the server says, and longer after each failure and each
-    /// stream that ended empty. For how long the last one was open counts: a server that holds a stream before it ends it
-    /// is not asked too often.
+    /// The pause before the client resumes the stream: as long as the server says, and longer after each failure and
+    /// each stream that ended empty. The time that the last stream was open counts as part of the pause: a server that
+    /// holds a stream before it ends it is not asked too often.
     fn pause(&self, failures: u32, open_for: Duration) -> Duration {
         let least = Backoff::new(RETRY_PAUSE, MAX_PAUSE).pause(failures.saturating_add(self.empty_streams));
         // A server that cannot be reached is not tried more often because its last stream was long.
@@ -157,7 +159,8 @@ impl Cursor {
     }
 }
 
-/// Reads a stream up to the response; or says why it broke off, where it can be resumed.
+/// Reads a stream up to the response. If the stream breaks off in a way that the client can resume, the inner error
+/// says why.
 async fn read(
     mut stream: Response,
     cursor: &mut Cursor,
@@ -187,7 +190,7 @@ async fn read(
     }
 }
 
-/// Whether a response is to this request, or to one whose id the server could not read.
+/// Returns true if a response is to this request, or to one whose id the server could not read.
 fn answers(message: &str, id: &RequestId) -> bool {
     match Envelope::parse(message.as_bytes()) {
         Ok(Envelope::Result { id: answered, .. }) => answered == *id,
@@ -201,7 +204,7 @@ fn is_stream(response: &Response) -> bool {
     response.status().is_success() && media_type.to_ascii_lowercase().starts_with(STREAM)
 }
 
-/// Why a message was not taken.
+/// The error for a message that the server did not accept.
 async fn refused(response: Response, session: Option<&SessionId>) -> TransportError {
     let status = response.status();
     if status == StatusCode::NOT_FOUND && session.is_some() {
@@ -218,12 +221,14 @@ async fn not_resumed(response: Response, broken: &TransportError) -> TransportEr
     cannot_resume(broken, &not_a_message(response.status(), response).await)
 }
 
-/// The call was under way, and may have run: it is not sent again, whatever the status says, or the network.
+/// The error for a stream that cannot be resumed. It carries no status and no kind of failure, so that the client does
+/// not send the call again: it was under way, and may have run.
 fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportError {
     TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
 
-/// Cancels a call at the server when it is dropped before its response is there: a connection that ends cancels nothing.
+/// A guard that cancels a call at the server when it is dropped before the response is there. The end of a connection
+/// alone cancels nothing.
 pub(super) struct CancelOnDrop {
     sender: Option<Sender>,
     id: RequestId,
@@ -238,7 +243,7 @@ impl CancelOnDrop {
         Self { sender, id: request.id.clone(), revision: request.revision, session: request.session.cloned() }
     }
 
-    /// There is nothing to be cancelled.
+    /// Turns the cancellation off.
     pub(super) fn disarm(mut self) {
         self.sender = None;
     }
@@ -265,16 +270,16 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const BOTH: &str = "application/json, text/event-stream";
 const STREAM: &str = "text/event-stream";
 
-/// The longest id of a session that is taken.
+/// The longest id of a session that the client accepts, in bytes.
 pub(super) const MAX_SESSION_ID: usize = 4096;
 
-/// How often in a row resuming a stream may fail.
+/// The most failures in a row to resume a stream.
 pub(super) const MAX_FAILURES: u32 = 5;
 
 /// The longest pause before a stream is resumed, whatever its server says.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long it may take to tell the server of what is over.
+/// The longest time to tell the server that a session or a call is over.
 const MAX_GOODBYE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -16,16 +16,16 @@ use tokio::task::JoinSet;
 use super::connection::{Timeouts, serve_connection};
 use super::router::Mounts;
 
-/// What the accept loops of all threads share.
+/// The state that the accept loops of all threads share.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub(super) mounts: Arc<Mounts>,
     /// Places for connections, over all threads.
     pub(super) places: FairPool,
-    /// Told when one is free again.
+    /// The signal that a place is free again.
     pub(super) freed: Arc<watch::Sender<()>>,
     pub(super) timeouts: Timeouts,
-    /// Whether the server was told to stop.
+    /// True once the server is to stop.
     pub(super) stopped: watch::Receiver<bool>,
 }
 
@@ -36,20 +36,21 @@ pub(super) struct Accepted {
     pub(super) place: Holding,
 }
 
-/// Accepts connections until the server is told to stop, and then lets what runs come to its end.
+/// Accepts connections until the server is to stop, and then lets running requests finish.
 pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
-    // A set aborts its tasks when it is dropped: connections end with this function, if it is dropped itself or if they
-    // are not drained in time.
+    // The set aborts its tasks when it is dropped. So connections end with this function, if it is dropped itself or if
+    // they do not drain in time.
     let mut connections = JoinSet::new();
     let mut waiting = WaitingConnections::default();
     let mut freed = shared.freed.subscribe();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                // It is accepted before there is a place for it. If a place came first, each thread would keep one for
-                // connections that may all come to another thread's socket; and whose it is decides if there is one.
+                // The connection is accepted before there is a place for it. If a place came first, each thread would
+                // keep one for connections that may all come to another thread's socket. Also, the address of a
+                // connection decides if there is a place.
                 Ok((stream, address)) => waiting.push(stream, address.ip()),
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
@@ -66,7 +67,7 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
             Some(_) = connections.join_next() => {}
             () = stop_requested(&mut shared.stopped) => break,
         }
-        // From here on, each place that is given back is heard of.
+        // From here on, this thread sees each place that is given back.
         freed.mark_unchanged();
         for accepted in waiting.admit(&shared.places) {
             let (mounts, watcher) = (Arc::clone(&shared.mounts), graceful.watcher());
@@ -87,13 +88,13 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
     Ok(())
 }
 
-/// Waits until the server is told to stop. If the sender is gone, so is the server, and that counts as well.
+/// Waits until the server is to stop. A sender that is gone counts too: then the server is gone.
 async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
 }
 
-/// Lets running requests finish, with those that go on without a connection. Subscriptions, and requests that wait for
-/// the result of a task, would not end by themselves: their servers are told first.
+/// Lets running requests finish, also those that go on without a connection. Subscriptions, and requests that wait for
+/// the result of a task, would not end by themselves, so this tells their servers first.
 async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
     let mut finished = pin!(async {
         graceful.shutdown().await;
@@ -126,7 +127,7 @@ impl WaitingConnections {
         self.0.is_empty()
     }
 
-    /// Has a connection wait. If there are too many, the last one is closed of the address that has most of them.
+    /// Adds a connection that waits. If there are too many, this closes the last one of the address that has most.
     pub(super) fn push(&mut self, stream: TcpStream, address: IpAddr) {
         self.0.push((stream, address));
         if self.0.len() > MOST {
@@ -140,7 +141,7 @@ impl WaitingConnections {
         }
     }
 
-    /// Those that there is a place for now.
+    /// Takes out the connections that there is a place for now.
     fn admit(&mut self, places: &FairPool) -> Vec<Accepted> {
         let mut admitted = Vec::new();
         for (stream, address) in std::mem::take(&mut self.0) {
@@ -153,7 +154,7 @@ impl WaitingConnections {
     }
 }
 
-/// A place for a connection from this address. One of its own that is idle makes way.
+/// Takes a place for a connection from this address. An idle connection of the same address makes way.
 fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
     let account = places.account(&CallerKey::address(address));
     loop {
@@ -165,14 +166,14 @@ fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
     }
 }
 
-/// How long to wait before the next connection is accepted, after one could not be.
+/// The pause before the server accepts another connection, after it could not accept one.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// How often to look whether a connection makes way for one that waits.
+/// The time between two looks for a connection that makes way for one that waits.
 const IDLE_POLL: Duration = Duration::from_millis(100);
 
-/// How often to look whether what runs has come to its end.
+/// The time between two looks at whether the running requests have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// How many connections wait on a thread. Beyond it, those of the address that has most are closed.
+/// The most connections that wait on a thread. Beyond it, the server closes those of the address that has most.
 const MOST: usize = 64;

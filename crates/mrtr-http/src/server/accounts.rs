@@ -1,4 +1,4 @@
-//! What can run out at an endpoint, what each caller holds of it, and how an unread reply makes way.
+//! The resources that can run out at an endpoint, what each caller holds of them, and how an unread reply makes way.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -16,33 +16,33 @@ use super::http2_streams::{PIECE, Reader};
 use super::link::Link;
 use super::rejection::Rejection;
 
-/// What can run out at an endpoint, divided between callers.
+/// The resources that can run out at an endpoint, divided between callers.
 #[derive(Debug, Clone)]
 pub(super) struct Pools {
     pub(super) requests: FairPool,
     pub(super) subscriptions: FairPool,
-    /// Bytes of requests.
+    /// The bytes of requests.
     pub(super) bodies: FairPool,
-    /// Bytes of replies.
+    /// The bytes of replies.
     pub(super) replies: FairPool,
-    /// Turns.
+    /// The turns of heavy requests.
     pub(super) heavy_requests: HeavyRequests,
 }
 
-/// What one caller holds at an endpoint. A connection keeps that of its last caller.
+/// The resources that one caller holds at an endpoint. A connection keeps the accounts of its last caller.
 #[derive(Debug)]
 pub(super) struct Accounts {
     pools: Arc<Pools>,
     owner: Owner,
     key: Arc<CallerKey>,
     requests: Account,
-    // Looked up when they are wanted: most requests want no more than to run.
+    // These are looked up when needed: most requests only need to run.
     subscriptions: OnceLock<Account>,
     bodies: OnceLock<Account>,
     replies: OnceLock<Account>,
 }
 
-/// Whose accounts they are.
+/// The caller that accounts belong to.
 #[derive(Debug)]
 enum Owner {
     Known(Identity),
@@ -72,7 +72,7 @@ impl Owner {
 }
 
 impl Accounts {
-    /// The accounts of a caller: by who it is, or if that is not known by where it calls from.
+    /// Creates the accounts of a caller: by its identity, or by its address if it is anonymous.
     pub(super) fn new(pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> Self {
         let owner = Owner::new(identity, address);
         let key = Arc::new(owner.key());
@@ -87,17 +87,17 @@ impl Accounts {
         }
     }
 
-    /// Whether they are this caller's, of these pools.
+    /// Returns true if these are this caller's accounts in these pools.
     pub(super) fn are_of(&self, pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> bool {
         Arc::ptr_eq(&self.pools, pools) && self.owner.is(identity, address)
     }
 
-    /// The caller that they are of.
+    /// The key of the caller that these accounts belong to.
     pub(super) fn key(&self) -> &Arc<CallerKey> {
         &self.key
     }
 
-    /// A permit for a request to run. What the caller itself has waiting makes way for it.
+    /// Takes a permit for a request to run. Requests of this caller that only wait make way for it.
     pub(super) fn take_request(&self) -> Result<Holding, Rejection> {
         loop {
             match self.requests.take(1) {
@@ -108,7 +108,7 @@ impl Accounts {
         }
     }
 
-    /// A permit for a subscription.
+    /// Takes a permit for a subscription.
     pub(super) fn take_subscription(&self) -> Result<Holding, Rejection> {
         let subscriptions = self.subscriptions.get_or_init(|| self.pools.subscriptions.account(&self.key));
         subscriptions.take(1).map_err(|_| Rejection::Overloaded)
@@ -119,15 +119,15 @@ impl Accounts {
         self.bodies.get_or_init(|| self.pools.bodies.account(&self.key))
     }
 
-    /// Counts a request, and says whether it is to be [begun aside](Self::begin_aside).
+    /// Counts a request, and returns true if it is to be [begun aside](Self::begin_aside).
     pub(super) fn count_heavy(&self, body: usize) -> bool {
         self.pools.heavy_requests.count(body, &self.key)
     }
 
-    /// Waits for the caller's turn at heavy requests, and polls what answers one for the first time.
+    /// Waits for the caller's turn at heavy requests, and polls the future that answers one for the first time.
     pub(super) async fn begin_aside<F: Future>(&self, answering: Pin<&mut F>) -> Option<F::Output> {
         let turn = self.pools.heavy_requests.turn(&self.key).await;
-        // In a place of its own: most requests are not heavy, and should not carry the room for it.
+        // The future is boxed: most requests are not heavy, and should not carry the room for it.
         Box::pin(turn.poll_first(answering)).await
     }
 
@@ -143,24 +143,25 @@ impl Accounts {
     }
 }
 
-/// Has the replies to one request count as its caller's, from when they are there until they are read.
+/// A counter of the replies to one request for its caller, from when they are there until the client has read them.
 #[derive(Debug)]
 pub(super) struct Charges {
     accounts: Arc<Accounts>,
     cut: Cut,
 }
 
-/// How a reply that is not read makes way for another caller's.
+/// The way in which a reply that is not read makes room for another caller's.
 #[derive(Debug)]
 enum Cut {
-    /// Its stream ends.
+    /// The stream of the reply ends.
     Body(Arc<Withdrawal>),
-    /// Its connection closes, where it has nothing else.
+    /// The connection of the reply closes, where it carries nothing else.
     Connection(Arc<Link>),
 }
 
 impl Charges {
-    /// Charges of a request on this connection, or of one that an application reads from a connection of its own.
+    /// Creates the charges of a request on this connection, or of one that an application reads from its own
+    /// connection.
     pub(super) fn new(accounts: Arc<Accounts>, link: Option<&Arc<Link>>) -> Self {
         let cut = match link {
             Some(link) if Reader::current().is_none() => Cut::Connection(Arc::clone(link)),
@@ -169,7 +170,8 @@ impl Charges {
         Self { accounts, cut }
     }
 
-    /// Counts a reply, unless it is short: there are only so many of those. While it is not read, it may make way.
+    /// Counts a reply, unless it is short, since the number of short ones is limited. Until the client has read it, it
+    /// may make way.
     pub(super) fn charge(&self, reply: Bytes) -> Bytes {
         if reply.len() <= PIECE {
             return reply;
@@ -179,7 +181,7 @@ impl Charges {
         Bytes::from_owner(ReservedBytes { bytes: reply, _taken: taken })
     }
 
-    /// Has a subscription make way: it only waits.
+    /// Lets a subscription make way for another caller, since it only waits.
     pub(super) fn subscribe(&self, mut permit: Holding) -> Holding {
         self.offer(&mut permit);
         permit
@@ -198,7 +200,7 @@ impl Charges {
         }
     }
 
-    /// What a body of it is told to end by.
+    /// The signal that tells a body of this reply to end.
     pub(super) fn withdrawal(&self) -> Option<&Arc<Withdrawal>> {
         if let Cut::Body(withdrawal) = &self.cut { Some(withdrawal) } else { None }
     }
@@ -208,7 +210,7 @@ impl Charges {
     }
 }
 
-/// Tells a body to end, wherever it is polled.
+/// A signal that tells a body to end, wherever it is polled.
 #[derive(Debug, Default)]
 pub(super) struct Withdrawal {
     is_withdrawn: AtomicBool,
@@ -216,7 +218,7 @@ pub(super) struct Withdrawal {
 }
 
 impl Withdrawal {
-    /// Has the body end.
+    /// Tells the body to end.
     fn withdraw(&self) {
         self.is_withdrawn.store(true, Ordering::Release);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -225,13 +227,13 @@ impl Withdrawal {
         }
     }
 
-    /// Whether the body is to end. If it is not, the task that asks is woken when it is.
+    /// Returns true if the body is to end. If not, the task that asks is woken once it is.
     pub(super) fn is_withdrawn(&self, waker: &Waker) -> bool {
         let mut place = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *place = Some(waker.clone());
         }
-        // After the waker is in its place, so that none of the two misses the other.
+        // This reads after the waker is in its place, so that neither side misses the other.
         self.is_withdrawn.load(Ordering::Acquire)
     }
 }

@@ -1,4 +1,4 @@
-//! Who sends a request: decided from its head, before its body is read.
+//! Authentication: the sender of a request, decided from its head before its body is read.
 
 use std::fmt;
 
@@ -7,9 +7,10 @@ use http::HeaderValue;
 use http::request::Parts;
 use mrtr_server::Caller;
 
-/// Decides who sends a request. Asked for every request: a state grants nothing.
+/// Decides who sends a request. The endpoint asks for every request, since a state grants nothing.
 ///
-/// A false yes lets a stranger act as another caller. A false no sends a caller away, who may come again.
+/// An implementation that wrongly says yes lets a stranger act as another caller. One that wrongly says no turns a
+/// caller away, who may come again.
 ///
 /// ```
 /// use http::request::Parts;
@@ -36,11 +37,11 @@ use mrtr_server::Caller;
 /// ```
 #[async_trait]
 pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
-    /// Says who it is, or what would have to be shown.
+    /// Returns the sender of a request with this head, or the credentials that the sender must show.
     async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge>;
 }
 
-/// Who sends a request.
+/// The sender of a request.
 ///
 /// ```
 /// use mrtr_http::Identity;
@@ -53,24 +54,24 @@ pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The caller; anonymous if there is none.
+    /// The caller. `None` means that the sender is anonymous.
     pub caller: Option<Caller>,
-    /// On whose behalf.
+    /// The tenant on whose behalf the caller acts.
     pub tenant: Option<String>,
 }
 
 impl Identity {
-    /// This caller.
+    /// Creates the identity of this caller, without a tenant.
     pub fn of(caller: Caller) -> Self {
         Self { caller: Some(caller), tenant: None }
     }
 
-    /// A caller that is not known.
+    /// Creates the identity of a caller that is not known.
     pub fn anonymous() -> Self {
         Self::default()
     }
 
-    /// On behalf of this tenant.
+    /// Sets the tenant on whose behalf the caller acts.
     #[must_use]
     pub fn for_tenant(mut self, tenant: impl Into<String>) -> Self {
         self.tenant = Some(tenant.into());
@@ -78,7 +79,7 @@ impl Identity {
     }
 }
 
-/// What a caller must show: the value of `WWW-Authenticate`.
+/// The credentials that a caller must send: the value of `WWW-Authenticate`.
 ///
 /// ```
 /// use mrtr_http::Challenge;
@@ -94,9 +95,10 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// Such as `Bearer resource_metadata="https://…"`. Answered with 401.
+    /// Creates a challenge with a value such as `Bearer resource_metadata="https://…"`. The endpoint answers it
+    /// with 401.
     ///
-    /// What no header can hold becomes `Bearer`: a rejection always says by what scheme it can be met.
+    /// A value that no header can hold becomes `Bearer`: a rejection always names a scheme that the caller can use.
     pub fn new(value: impl Into<String>) -> Self {
         let value = HeaderValue::try_from(value.into()).unwrap_or_else(|error| {
             tracing::error!(%error, "a challenge cannot be written in a header");
@@ -105,7 +107,7 @@ impl Challenge {
         Self { value, is_forbidden: false }
     }
 
-    /// It is known who calls, and that this is not enough: answered with 403.
+    /// Makes the status of the answer 403: the caller is known, and its credentials are not enough.
     #[must_use]
     pub fn forbidden(mut self) -> Self {
         self.is_forbidden = true;

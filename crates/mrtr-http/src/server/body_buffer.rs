@@ -10,19 +10,19 @@ use super::accounts::Accounts;
 use super::budget::{BodyReservation, UNCOUNTED};
 use super::rejection::Rejection;
 
-/// What has come of a body so far.
+/// The part of a body that has come so far.
 ///
-/// It is kept in parts of a fixed size, and each counts as a whole as soon as it is there. One buffer that grows would
-/// be up to twice as large as what is in it, and while it moves there would be two.
+/// The buffer keeps it in parts of a fixed size, and counts each part in full as soon as it is there. One buffer that
+/// grows would be up to twice as large as its content, and there would be two while it moves.
 pub(super) struct BodyBuffer<'b> {
     accounts: &'b Accounts,
     reservation: BodyReservation,
-    /// Told if the room for it is given to another caller, while more is waited for.
+    /// The signal that another caller got the room of this body, while the server waited for more of it.
     taken: Arc<Notify>,
     parts: Vec<Pages>,
-    /// How many bytes the parts have room for.
+    /// The number of bytes that the parts have room for.
     capacity: usize,
-    /// How many have come.
+    /// The number of bytes that have come.
     length: usize,
 }
 
@@ -36,8 +36,8 @@ impl<'b> BodyBuffer<'b> {
         self.length
     }
 
-    /// Adds a piece of a body that will have so many bytes at most. One that says too little of itself is gathered all
-    /// the same.
+    /// Adds a piece of a body that will have at most `most` bytes. A body that turns out longer than that is gathered
+    /// all the same.
     pub(super) fn push(&mut self, mut piece: &[u8], most: usize) -> Result<(), Rejection> {
         let most = most.max(self.length + piece.len());
         while !piece.is_empty() {
@@ -53,7 +53,7 @@ impl<'b> BodyBuffer<'b> {
         Ok(())
     }
 
-    /// What is left of the last part.
+    /// The free room in the last part.
     fn unused(&mut self) -> &mut [u8] {
         let unused = self.capacity - self.length;
         let part = self.parts.last_mut().map(AsMut::as_mut).unwrap_or_default();
@@ -75,7 +75,8 @@ impl<'b> BodyBuffer<'b> {
         Ok(())
     }
 
-    /// The body in one piece. It is put together without a pause, so that a thread has at most one body twice.
+    /// Returns the body in one piece. This joins the parts without a pause, so that a thread has at most one body
+    /// twice.
     pub(super) fn whole(mut self) -> Result<Bytes, Rejection> {
         let whole = match self.parts.len() {
             0 => return Ok(Bytes::new()),
@@ -98,13 +99,13 @@ impl<'b> BodyBuffer<'b> {
     }
 }
 
-/// Memory that is had from the system and given back to it at once. Allocators keep what they were given back, and so
-/// would a server be as large as in its worst minute for as long as it runs.
+/// Memory from the system that goes back to it at once. Allocators keep freed memory, so a server would stay as large
+/// as in its worst minute for as long as it runs.
 #[derive(Debug)]
 struct Pages(MmapMut);
 
 impl Pages {
-    /// So many bytes, all zero. Those that are not written take no memory yet.
+    /// Takes this many bytes, all zero. They take no memory until they are written.
     pub(super) fn new(bytes: usize) -> Result<Self, Rejection> {
         MmapMut::map_anon(bytes).map(Self).map_err(|error| {
             tracing::error!(%error, bytes, "the system has no memory for a body");
@@ -125,7 +126,7 @@ impl AsMut<[u8]> for Pages {
     }
 }
 
-/// How much is taken at a time once a body is longer than what does not count.
+/// The bytes that a body takes from the budget at a time, once it is longer than what does not count.
 const PART: usize = 64 << 10;
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use mrtr_server::transport::{Account, Holding};
 use super::accounts::Accounts;
 use super::rejection::Rejection;
 
-/// The bytes that one request takes, given back when it is dropped. A request that finds none left is sent away and does
-/// not wait: of two that each hold a part and wait for the other's, neither would end.
+/// The bytes that one request takes, given back when it is dropped. The server turns away a request that finds none
+/// left, and does not let it wait: two requests that each hold a part and wait for the other's would never end.
 #[derive(Debug, Default)]
 pub(super) struct BodyReservation(Option<Holding>);
 
 impl BodyReservation {
-    /// A reservation for this many bytes.
+    /// Reserves this many bytes.
     pub(super) fn of(accounts: &Accounts, bytes: usize) -> Result<Self, Rejection> {
         let mut reservation = Self::default();
         if counted(bytes) > 0 {
@@ -21,11 +21,12 @@ impl BodyReservation {
         Ok(reservation)
     }
 
-    /// Has it cover this many bytes in all. If there are not that many left, it stays as it was.
+    /// Grows the reservation to this many bytes in all. If there are not that many left, it stays as it was.
     pub(super) fn grow(&mut self, account: &Account, bytes: usize) -> Result<(), Rejection> {
         let bytes = counted(bytes);
         match &mut self.0 {
-            // What does not fit is refused and never waits: two bodies that both want more could wait for each other.
+            // A request that does not fit is refused and never waits: two bodies that both want more could wait for
+            // each other.
             Some(taken) if bytes > taken.units() => taken.resize(bytes).map_err(|_| Rejection::Overloaded),
             None if bytes > 0 => {
                 self.0 = Some(account.take(bytes).map_err(|_| Rejection::Overloaded)?);
@@ -35,7 +36,7 @@ impl BodyReservation {
         }
     }
 
-    /// Gives back what is not needed for this many bytes in all.
+    /// Shrinks the reservation to this many bytes in all.
     pub(super) fn shrink(&mut self, bytes: usize) -> Result<(), Rejection> {
         match &mut self.0 {
             Some(taken) => taken.resize(counted(bytes).min(taken.units())).map_err(|_| Rejection::Overloaded),
@@ -43,14 +44,14 @@ impl BodyReservation {
         }
     }
 
-    /// Offers it to callers below their share, while more of the request is waited for.
+    /// Offers the reservation to callers below their share, while the server waits for more of the request.
     pub(super) fn offer(&mut self, end: impl FnOnce() + Send + 'static) {
         if let Some(taken) = &mut self.0 {
             taken.offer(end);
         }
     }
 
-    /// The body, which gives its reservation back with the last reference to it: the round of a single-use tool may outlive
+    /// Ties the reservation to the body, whose last reference gives it back: the round of a single-use tool may outlive
     /// its connection, and holds the body until it ends.
     pub(super) fn attach(self, body: Bytes) -> Bytes {
         match self.0 {
@@ -60,7 +61,7 @@ impl BodyReservation {
     }
 }
 
-/// Bytes with what they hold of a pool.
+/// Bytes with their share of a pool.
 pub(super) struct ReservedBytes {
     pub(super) bytes: Bytes,
     pub(super) _taken: Holding,
@@ -72,12 +73,12 @@ impl AsRef<[u8]> for ReservedBytes {
     }
 }
 
-/// How much of a request of this size counts: all of it or nothing.
+/// The bytes of a request of this size that count: all or none.
 fn counted(bytes: usize) -> usize {
     if bytes > UNCOUNTED { bytes } else { 0 }
 }
 
-/// A body of up to this size does not count: `Endpoint::UNCOUNTED_BODY` says why.
+/// The size up to which a body does not count. `Endpoint::UNCOUNTED_BODY` says why.
 pub(super) const UNCOUNTED: usize = 4 << 10;
 
 #[cfg(test)]

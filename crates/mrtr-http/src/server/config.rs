@@ -1,4 +1,4 @@
-//! What an endpoint was told: whom it serves, and within which limits.
+//! The configuration of an endpoint: whom it serves, and within which limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::budget::UNCOUNTED;
 use super::forwarded::Proxies;
 use super::origin::Allowed;
 
-/// What the operator set on an endpoint. All of its clones share the pools.
+/// The options that the operator set on an endpoint. All of its clones share the pools.
 #[derive(Debug, Clone)]
 pub(super) struct EndpointConfig {
     pub(super) revision: Revision,
@@ -28,7 +28,7 @@ pub(super) struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// The size of a body that there can be room for: one caller has at most three quarters of the budget.
+    /// The largest body that there can be room for: one caller has at most three quarters of the budget.
     pub(super) fn largest_body(&self) -> usize {
         let budget = self.pools.bodies.capacity();
         self.body_limit.min((budget - budget / 4).max(UNCOUNTED))

@@ -22,7 +22,8 @@ use super::link::{Link, Peer};
 use super::respond::UnreadBody;
 use super::router::Mounts;
 
-/// Serves a connection until it closes. The watcher has it end after the request that runs, once the server stops.
+/// Serves a connection until it closes. Once the server stops, the watcher ends the connection after the running
+/// request.
 pub(super) async fn serve_connection(
     Accepted { stream, address, place }: Accepted,
     mounts: Arc<Mounts>,
@@ -63,22 +64,23 @@ pub(super) async fn serve_connection(
     link.leave();
 }
 
-/// Both protocols, within the limits for what is read before a request has its permit, and for what is not read of a
-/// reply.
+/// Both protocols, with the limits for bytes that the server reads before a request has its permit, and for bytes of a
+/// reply that the client does not read.
 fn protocols(header_timeout: Duration, streams: StreamExecutor) -> auto::Builder<StreamExecutor> {
     let mut builder = auto::Builder::new(streams);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES as usize);
     builder.http1().max_headers(MAX_HEADERS);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(header_timeout).max_header_list_size(HEAD_BYTES);
-    // What comes while the head of a request is still looked at has no permit: this window bounds it, for each connection.
+    // Bytes that come while the server still checks the head of a request have no permit: this window bounds them, for
+    // each connection.
     builder.http2().initial_connection_window_size(HTTP2_WINDOW).initial_stream_window_size(HTTP2_WINDOW);
-    // Hyper keeps what it was given until the client makes room for it.
+    // Hyper keeps the bytes that it was given until the client makes room for them.
     builder.http2().max_send_buf_size(PIECE);
     builder
 }
 
-/// Ends if no request has begun by then. Hyper's own timeouts begin with a protocol, and a client that sends nothing has
-/// not said which one it speaks.
+/// Completes after this time if no request has begun. Hyper's own timeouts begin with a protocol, and a client that
+/// sends nothing has not said which one it speaks.
 async fn no_request_within(timeout: Duration, link: &Link) {
     sleep(timeout).await;
     if link.has_begun() {
@@ -86,18 +88,19 @@ async fn no_request_within(timeout: Duration, link: &Link) {
     }
 }
 
-/// A connection whose client must read what it is sent, and is heard out when the connection closes.
+/// A connection whose client must read what it is sent. When the connection closes, the server still reads what the
+/// client sends.
 struct TimeoutStream {
     stream: TcpStream,
-    /// How long a write may make no progress.
+    /// The longest time that a write may make no progress.
     limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     link: Arc<Link>,
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
-/// How long a client is heard out after the last response. If its bytes met a closed socket, the answer to them would
-/// be a reset, which may overtake the response.
+/// The longest time that the server reads on after the last response. If the client's bytes met a closed socket, the
+/// answer to them would be a reset, which may overtake the response.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl TimeoutStream {
@@ -105,7 +108,7 @@ impl TimeoutStream {
         Self { stream, limit, stalled: None, link, lingering: None }
     }
 
-    /// Writes, unless nothing could be written for too long.
+    /// Writes, or fails if it could write nothing for too long.
     fn poll_within_limit<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -121,7 +124,7 @@ impl TimeoutStream {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read what it is sent")))
     }
 
-    /// Reads on, and forgets what it reads, until the client closes too or has had its time.
+    /// Reads on, and drops what it reads, until the client closes too or the time is over.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut scratch = [0; 4096];
         let lingering = self.lingering.get_or_insert_with(|| Box::pin(sleep(LINGER)));
@@ -155,8 +158,8 @@ impl AsyncRead for TimeoutStream {
     }
 }
 
-/// Each connection keeps a buffer for its next read, which grows for as long as reads fill it. If none is larger than
-/// this, the buffer stays within twice as much.
+/// The most bytes of one read. Each connection keeps a buffer for its next read, which grows for as long as reads fill
+/// it. With this limit, the buffer stays within twice as much.
 const READ_AT_ONCE: usize = 8 << 10;
 
 impl AsyncWrite for TimeoutStream {
@@ -191,22 +194,22 @@ impl AsyncWrite for TimeoutStream {
     }
 }
 
-/// How long a server waits for its clients.
+/// The times that a server waits for its clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
-    /// For the head of a request, on a new connection or one that is kept.
+    /// The time for the head of a request, on a new connection or one that is kept.
     pub(super) header: Duration,
-    /// For a client to read some of what it is sent.
+    /// The time for a client to read some of what it is sent.
     pub(super) write: Duration,
-    /// For what runs, once the operator has told the server to stop.
+    /// The time for running requests, once the operator has told the server to stop.
     pub(super) shutdown: Duration,
 }
 
-/// How many headers a request may have.
+/// The most headers that a request may have.
 pub(super) const MAX_HEADERS: usize = 100;
 
-/// The size of a head.
+/// The most bytes of a head.
 pub(super) const HEAD_BYTES: u32 = 64 << 10;
 
-/// How much of all bodies on a connection of HTTP/2 may come before any of it is read.
+/// The most bytes of all bodies on a connection of HTTP/2 that may come before the server reads any of them.
 pub(super) const HTTP2_WINDOW: u32 = 256 << 10;

@@ -31,9 +31,9 @@ use super::request_body::{self, is_deeper};
 use super::respond::{message, reject, respond};
 use super::response_body::{ResponseBody, StreamPermits};
 
-/// A server at one URL: a plain tower and hyper service. Cheap to clone.
+/// A server at one URL: a plain tower and hyper service. It is cheap to clone.
 ///
-/// It takes requests for this machine by its loopback names; [`allow_host`](Self::allow_host) adds others.
+/// It accepts requests that name this machine by a loopback name; [`allow_host`](Self::allow_host) adds others.
 ///
 /// ```
 /// use std::time::Duration;
@@ -51,34 +51,34 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The size of a body, unless [`body_limit`](Self::body_limit) says otherwise.
+    /// The most bytes of a body, unless [`body_limit`](Self::body_limit) says otherwise.
     pub const DEFAULT_BODY_LIMIT: usize = 4 << 20;
-    /// How many bytes of bodies are held at a time, unless [`body_budget`](Self::body_budget) says otherwise: as many as
-    /// a small machine has to spare, 64 of the largest bodies.
+    /// The bytes of bodies that the endpoint holds at a time, unless [`body_budget`](Self::body_budget) says otherwise:
+    /// as many as a small machine has to spare, 64 of the largest bodies.
     pub const DEFAULT_BODY_BUDGET: usize = 256 << 20;
-    /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
-    /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
-    /// that come slowly have taken all of it.
+    /// The size up to which a body does not count in the budget. The number of bodies is limited, so these bytes are
+    /// bounded anyway. Few requests are longer: most take nothing of the budget, and the endpoint serves them even
+    /// while large, slow ones have taken all of it.
     pub const UNCOUNTED_BODY: usize = UNCOUNTED;
-    /// How many bytes of replies wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
+    /// The bytes of replies that wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
     pub const DEFAULT_REPLY_BUDGET: usize = 256 << 20;
-    /// A reply of up to this size does not count in the budget: there are only so many of them. Longer ones go out in
-    /// pieces of this size.
+    /// The size up to which a reply does not count in the budget, since the number of replies is limited. Longer
+    /// replies go out in pieces of this size.
     pub const UNCOUNTED_REPLY: usize = PIECE;
-    /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
+    /// The deepest nesting of JSON, unless [`json_depth`](Self::json_depth) says otherwise: as deep as servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
-    /// How long a body may take to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
+    /// The longest time for a body to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
     pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
-    /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a small
-    /// machine can hold in memory.
+    /// The most requests that run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a
+    /// small machine can hold in memory.
     pub const DEFAULT_CONCURRENCY: usize = 4096;
-    /// How many subscriptions there are at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
+    /// The most subscriptions at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
     pub const DEFAULT_SUBSCRIPTIONS: usize = 4096;
-    /// How long a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
+    /// The longest time that a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
     pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-    /// Serves the callers that the authenticator lets in.
+    /// Creates an endpoint that serves the callers that the authenticator lets in.
     ///
     /// ```
     /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity};
@@ -124,7 +124,7 @@ impl Endpoint {
         Self { server, config: Arc::new(config) }
     }
 
-    /// Serves every caller that can reach it.
+    /// Creates an endpoint that serves every caller that can reach it.
     pub fn anonymous(server: Server) -> Self {
         Self::new(server, Anonymous)
     }
@@ -138,35 +138,36 @@ impl Endpoint {
         self.set(|config| change(Arc::make_mut(&mut config.pools)))
     }
 
-    /// Serves a draft of the pattern, whose clients are taken to be able to do all that they can be asked.
+    /// Serves a draft of the pattern. Unless [`capabilities`](Self::capabilities) says otherwise, the endpoint assumes
+    /// that its clients can do everything that a server can ask for.
     ///
     /// # Panics
-    /// With a revision of the legacy era: those have sessions, and no path of their own.
+    /// Panics with a revision of the legacy era: those have sessions, and no path of their own.
     #[must_use]
     pub fn revision(self, revision: Revision) -> Self {
         assert!(revision.era() == Era::Modern, "{revision} has no path of its own");
         self.set(|config| config.revision = revision)
     }
 
-    /// What clients of an older revision can do: its requests do not say so.
+    /// Sets what clients of an older revision can do, since their requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
         self.set(|config| config.capabilities = Arc::new(capabilities))
     }
 
-    /// Takes requests for this host, and from pages of it. Loopback names are taken anyway.
+    /// Accepts requests for this host, and from pages of it. The endpoint always accepts loopback names.
     #[must_use]
     pub fn allow_host(self, host: impl AsRef<str>) -> Self {
         self.set(|config| config.allowed.add_host(host.as_ref()))
     }
 
-    /// Takes requests from pages of this origin, such as `https://app.example.com`.
+    /// Accepts requests from pages of this origin, such as `https://app.example.com`.
     #[must_use]
     pub fn allow_origin(self, origin: impl AsRef<str>) -> Self {
         self.set(|config| config.allowed.add_origin(origin.as_ref()))
     }
 
-    /// Takes bodies of at most this many bytes. 4 MiB by default.
+    /// Accepts bodies of at most this many bytes. 4 MiB by default.
     #[must_use]
     pub fn body_limit(self, bytes: usize) -> Self {
         self.set(|config| config.body_limit = bytes)
@@ -174,41 +175,42 @@ impl Endpoint {
 
     /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
     ///
-    /// Counted as memory is taken for what arrives, in parts of 64 KiB, and given back when the round is answered; with
-    /// a stream or a subscription, when that ends. A body of up to 4 KiB does not count:
-    /// [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, and a few large bodies
-    /// that come slowly keep no small one out. A body that is larger than three quarters of the budget is over the limit.
+    /// The endpoint counts memory as it takes it for what arrives, in parts of 64 KiB. It gives the memory back when it
+    /// has answered the round or, with a stream or a subscription, when that ends. A body of up to 4 KiB does not
+    /// count: [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, so a few
+    /// large, slow bodies keep no small one out. A body that is larger than three quarters of the budget is over the
+    /// limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         self.set_pools(|pools| pools.bodies = FairPool::new(bytes))
     }
 
-    /// Keeps this many bytes of replies that wait to be read; beyond it, unread replies are broken off, those of the
-    /// caller that has most first. 256 MiB by default.
+    /// Keeps this many bytes of replies that wait to be read. Beyond it, the endpoint breaks off unread replies, those
+    /// of the caller that has most first. 256 MiB by default.
     ///
-    /// Counted from when a reply is there until its client has read it. One of up to 16 KiB does not count.
+    /// A reply counts from when it is there until its client has read it. One of up to 16 KiB does not count.
     #[must_use]
     pub fn reply_budget(self, bytes: usize) -> Self {
         self.set_pools(|pools| pools.replies = FairPool::new(bytes))
     }
 
-    /// Believes proxies of this network: an anonymous caller is known by the address that they forward it for, which
-    /// decides on its [share](Self::concurrency). None by default.
+    /// Trusts the proxies in this network. The endpoint then knows an anonymous caller by the address that such a proxy
+    /// forwards it for, which decides on its [share](Self::concurrency). None by default.
     ///
-    /// Of the addresses in [the header](Self::forwarded_header), the last one that is not of such a network counts: what
-    /// stands before it anybody may have written. `trusted_proxy([10, 0, 0, 0], 8)` is the network 10.0.0.0/8.
+    /// The last address in [the header](Self::forwarded_header) that is outside all such networks counts: any client
+    /// may have written those before it. `trusted_proxy([10, 0, 0, 0], 8)` is the network 10.0.0.0/8.
     #[must_use]
     pub fn trusted_proxy(self, network: impl Into<IpAddr>, prefix: u8) -> Self {
         self.set(|config| config.proxies.trust(network.into(), prefix))
     }
 
-    /// Reads this header of trusted proxies. `X-Forwarded-For` by default.
+    /// Reads this header from trusted proxies. `X-Forwarded-For` by default.
     #[must_use]
     pub fn forwarded_header(self, header: ForwardedHeader) -> Self {
         self.set(|config| config.proxies.set_header(header))
     }
 
-    /// Takes JSON that is nested at most this deep. 128 by default.
+    /// Accepts JSON that is nested at most this deep. 128 by default.
     #[must_use]
     pub fn json_depth(self, depth: usize) -> Self {
         self.set(|config| config.json_depth = depth)
@@ -222,13 +224,13 @@ impl Endpoint {
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
     ///
-    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends. A
-    /// round of a single-use tool that finishes its step without its client counts until then.
+    /// A request counts from when its body begins to arrive until the reply is there or, if that is a stream, until it
+    /// ends. A round of a single-use tool whose client is gone counts until it has finished its step.
     ///
-    /// The number is divided between callers, and so are those of [subscriptions](Self::subscriptions) and of bytes: by
-    /// principal and tenant, or by address where the authenticator names no caller. One caller has at most three quarters;
-    /// the last quarter is for those that hold less than an equal share. In an application of axum's, the address is that
-    /// of its `ConnectInfo<SocketAddr>`; without it, all who are anonymous have one share.
+    /// The endpoint divides this number between callers, and also those of [subscriptions](Self::subscriptions) and of
+    /// bytes: by principal and tenant, or by address where the authenticator names no caller. One caller has at most
+    /// three quarters. The last quarter is for callers that hold less than an equal share. In an axum application, the
+    /// address is that of its `ConnectInfo<SocketAddr>`; without it, all anonymous callers have one share.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
         self.set_pools(|pools| pools.requests = FairPool::new(most))
@@ -240,20 +242,20 @@ impl Endpoint {
         self.set_pools(|pools| pools.subscriptions = FairPool::new(most))
     }
 
-    /// Says something on quiet streams after this long. 15 seconds by default.
+    /// Sends a comment on quiet streams after this long. 15 seconds by default.
     #[must_use]
     pub fn keep_alive(self, every: Duration) -> Self {
         self.set(|config| config.keep_alive = every)
     }
 
-    /// The server behind it.
+    /// Returns the server behind the endpoint.
     pub fn server(&self) -> &Server {
         &self.server
     }
 
     /// Answers a request.
     ///
-    /// Dropping this future, or the body that it gives, cancels the request.
+    /// Dropping this future, or the body of its response, cancels the request.
     pub async fn respond<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: http_body::Body<Data = Bytes>,
@@ -264,7 +266,7 @@ impl Endpoint {
         answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
-    /// Answers a request of this peer, or says why it does not reach the server.
+    /// Answers a request of this peer, or returns the reason why it does not reach the server.
     pub(super) async fn answer<B>(
         &self,
         request: Request<B>,
@@ -281,7 +283,7 @@ impl Endpoint {
         }
         head::check(&head, &config.allowed)?;
         let length = body.size_hint();
-        // A body that says its length is in no transfer coding.
+        // A body with a known length has no transfer coding.
         if length.exact().is_none() && head::is_transfer_coded(&head.headers) {
             return Err(Rejection::TransferCoded);
         }
@@ -292,11 +294,12 @@ impl Endpoint {
         if length.lower() > largest as u64 {
             return Err(Rejection::TooLarge);
         }
-        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
-        // may run.
+        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as
+        // requests may run.
         let mut permit = accounts.take_request()?;
         let head_bytes = head::size(&head);
-        // A long head keeps the buffer of its connection while the body is waited for, so that it counts as a body does.
+        // A long head keeps the buffer of its connection while the server waits for the body, so it counts as a body
+        // does.
         let _head = BodyReservation::of(&accounts, head_bytes).map_err(|_| Rejection::NoRoomForHead)?;
         let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
         let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;
@@ -308,7 +311,7 @@ impl Endpoint {
         let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
         let is_heavy = accounts.count_heavy(body.len());
         let received = {
-            // The depth is looked at here, too: that goes over all of the body, which takes long where it is large.
+            // This checks the depth here, too: the check goes over all of the body, which takes long if it is large.
             let mut receiving = pin!(async {
                 if is_deeper(&body, config.json_depth) {
                     return Err(Rejection::TooDeep);
@@ -343,8 +346,8 @@ impl Endpoint {
         charges: Charges,
     ) -> Result<Response<ResponseBody>, Rejection> {
         let permits = if let Reply::Subscription(stream) = &reply {
-            // A subscription does not count as a request that runs. The reservation of its body is given back with the
-            // body; what it listens for is kept apart, and counts as it is kept.
+            // A subscription does not count as a request that runs. The reservation of its body goes back with the
+            // body. What it listens for is kept apart, and counts as it is kept.
             let permit = charges.subscribe(accounts.take_subscription()?);
             StreamPermits::new(Some(permit), BodyReservation::of(accounts, stream.kept_bytes())?)
         } else {

@@ -1,4 +1,4 @@
-//! The address of a client behind proxies, by what those that are trusted say of it.
+//! The address of a client behind proxies, as trusted proxies give it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -26,18 +26,18 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
-/// The proxies that are believed, and the header that they write.
+/// The proxies that the endpoint trusts, and the header that they write.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Proxies {
     networks: Vec<Network>,
     header: ForwardedHeader,
 }
 
-/// Addresses that begin with the same bits.
+/// A network: the addresses that begin with the same bits.
 #[derive(Debug, Clone, Copy)]
 struct Network {
     address: u128,
-    /// How many bits, of an IPv6 address.
+    /// The number of those bits, in an IPv6 address.
     bits: u32,
 }
 
@@ -54,7 +54,7 @@ impl Network {
     }
 }
 
-/// An address as one of IPv6.
+/// The bits of an address as one of IPv6.
 fn bits(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -71,14 +71,14 @@ impl Proxies {
         self.header = header;
     }
 
-    /// The client's address: the last one that no trusted proxy has. Each proxy adds the address that it was called from
-    /// at the end, and what stands before that anybody may have written.
+    /// Returns the client's address: the last one that no trusted proxy has. Each proxy adds the address of its caller
+    /// at the end, and any client may have written the addresses before it.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trusts(peer) {
             return peer;
         }
         let mut client = peer;
-        // A line that is no text is no address: what stands before it is not believed.
+        // A line that is not text is not an address, so the addresses before it are not trusted.
         let lines: Vec<&str> = headers.get_all(self.name()).iter().map(|line| line.to_str().unwrap_or("?")).collect();
         for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')).take(MOST_PROXIES) {
             let Some(address) = self.address(entry) else { return client };
@@ -113,13 +113,13 @@ impl Proxies {
     }
 }
 
-/// An address, with or without a port.
+/// Reads an address, with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// How many proxies a request is followed back through.
+/// The most proxies that a request is followed back through.
 const MOST_PROXIES: usize = 32;
 
 #[cfg(test)]

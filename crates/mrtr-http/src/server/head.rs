@@ -10,7 +10,7 @@ use super::origin::Allowed;
 use super::rejection::Rejection;
 use crate::header_text;
 
-/// Looks at the head of a POST, in the order of the protocol.
+/// Checks the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     if !allowed.allow(head) {
         return Err(Rejection::ForeignOrigin);
@@ -30,7 +30,7 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Looks at the head of a request without a body, which may want to listen.
+/// Checks the head of a request without a body, which may want to listen.
 pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), Rejection> {
     if listens && !accepts(headers, "text", "event-stream") {
         return Err(Rejection::NotAcceptable);
@@ -41,15 +41,15 @@ pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), R
     Ok(())
 }
 
-/// Whether a body comes in another coding than in chunks: it would be read as it stands.
+/// Returns true if a body comes in another coding than in chunks. The endpoint would read it as it stands.
 pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::TRANSFER_ENCODING).iter();
     let first = values.next();
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as what is in it, and in the
-/// copy of what is kept.
+/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as its content, and in
+/// the copy of the headers that are kept.
 pub(super) fn size(head: &Parts) -> usize {
     let headers = head.headers.iter().map(|(name, value)| {
         let copies = if is_needed(name) { 3 } else { 2 };
@@ -58,8 +58,7 @@ pub(super) fn size(head: &Parts) -> usize {
     headers.sum::<usize>() + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
-/// Keeps of a head what is asked for later. It is copied, so that the buffer that the connection was read into can be
-/// used again.
+/// Keeps the headers that are needed later. It copies them, so that the connection can use its read buffer again.
 pub(super) fn keep_needed(head: &mut Parts) {
     head.uri = Uri::default();
     let needed = |(name, value): (&HeaderName, &HeaderValue)| {
@@ -72,12 +71,12 @@ pub(super) fn keep_needed(head: &mut Parts) {
     head.extensions.clear();
 }
 
-/// Whether a header is asked for once the body is there: those that mirror it, and the session.
+/// Returns true for a header that is needed once the body is there: those that mirror it, and the session.
 fn is_needed(name: &HeaderName) -> bool {
     name.as_str().starts_with("mcp-")
 }
 
-/// What a header takes beside its text.
+/// The bytes that a header takes beside its text.
 const ENTRY: usize = 100;
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -90,25 +89,25 @@ fn is_json_in_utf8(value: &str) -> bool {
     essence(value).eq_ignore_ascii_case("application/json")
         && parameters(value).all(|(name, value)| {
             let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-            // RFC 8259 has no other one for JSON; some write it without the hyphen.
+            // RFC 8259 has no other charset for JSON. Some clients write it without the hyphen.
             !name.eq_ignore_ascii_case("charset") || ["utf-8", "utf8"].iter().any(|it| value.eq_ignore_ascii_case(it))
         })
 }
 
-/// Whether a body is encoded, or twice: it is read as it stands.
+/// Returns true if a body has a content coding. The endpoint would read it as it stands.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     !values.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Each could be believed by a different reader: a proxy, an authenticator.
+/// Returns true if there are two credentials. A proxy could believe the one, and an authenticator the other.
 fn has_two_credentials(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().nth(1).is_some()
 }
 
-/// Whether the client takes a reply of either kind: which one comes is not known yet.
+/// Returns true if the client accepts a reply of either kind: which one comes is not known yet.
 fn accepts_both(headers: &HeaderMap) -> bool {
-    // Nearly every client writes it so, and then nothing need be taken apart.
+    // Nearly every client writes it this way, and then there is nothing to parse.
     headers.get(header::ACCEPT).is_some_and(|value| value == "application/json, text/event-stream")
         || accepts(headers, "application", "json") && accepts(headers, "text", "event-stream")
 }
@@ -123,7 +122,7 @@ fn accepts(headers: &HeaderMap, group: &str, kind: &str) -> bool {
     })
 }
 
-/// A weight of zero says that this is not taken.
+/// Returns true if a range has a weight of zero, which refuses it.
 fn is_refused(range: &str) -> bool {
     let weight = parameters(range).find(|(name, _)| name.eq_ignore_ascii_case("q"));
     weight.is_some_and(|(_, weight)| weight.parse() == Ok(0.0_f32))
@@ -140,7 +139,7 @@ fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// What the headers say of the body, in one pass over them: looking each one up would take longer.
+/// Reads what the headers say of the body, in one pass over them: looking each one up would take longer.
 pub(super) fn mirrored(headers: &HeaderMap) -> Headers<'_> {
     let mut claims = Headers::default();
     for (name, value) in headers {
@@ -161,7 +160,7 @@ pub(super) fn mirrored(headers: &HeaderMap) -> Headers<'_> {
     claims
 }
 
-/// What the header of the version alone says.
+/// Reads the header of the version alone.
 pub(super) fn version(headers: &HeaderMap) -> HeaderClaim<'_> {
     let mut claim = HeaderClaim::Missing;
     for value in headers.get_all(PROTOCOL_VERSION) {
@@ -178,7 +177,7 @@ fn add<'h>(claim: &mut HeaderClaim<'h>, value: &'h HeaderValue, read: fn(&str) -
     };
 }
 
-/// What is never encoded: a proxy that routes by it reads it as it stands.
+/// A header that is never encoded: a proxy that routes by it reads it as it stands.
 #[expect(clippy::unnecessary_wraps, reason = "one of two ways to read a header")]
 fn plain(text: &str) -> Option<Cow<'_, str>> {
     Some(text.into())

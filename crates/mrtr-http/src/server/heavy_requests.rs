@@ -1,5 +1,5 @@
-//! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that serve
-//! everybody else.
+//! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that
+//! serve the others.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -14,41 +14,45 @@ use mrtr_server::transport::CallerKey;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-/// A message above this takes milliseconds to read or to write, in which a thread of the runtime serves no other request.
+/// The size of a message above which reading or writing it takes milliseconds, in which a thread of the runtime serves
+/// no other request.
 const HEAVY: usize = 128 << 10;
-/// Requests of a caller that count as heavy once it was sent a large reply: it may ask for another.
+/// The number of requests of a caller that count as heavy after a large reply to it: the caller may ask for another.
 const FOLLOWING: usize = 32;
-/// Callers that were sent a large reply, and are remembered. It is a hint, so all are forgotten where there are more.
+/// The most callers to remember after a large reply. They are a hint, so the server forgets all of them if there are
+/// more.
 const MOST_CALLERS: usize = 1024;
 
-/// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were large.
+/// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were
+/// large.
 ///
-/// The system divides cores between threads, not between the tasks of one: a heavy request begins where it takes time from
-/// others only as one thread among others does. Since such threads would soon outnumber those that serve, there are few,
-/// and callers take turns at them: many requests of one caller keep another's waiting for one of them.
+/// The system divides cores between threads, not between the tasks of a thread. So a heavy request begins on a thread
+/// that serves nothing else meanwhile, where it takes time from others only as one thread among others does. Such
+/// threads would soon outnumber those that serve, so there are few of them, and callers take turns at them: however
+/// many requests one caller has, another caller waits for one of them only.
 #[derive(Clone)]
 pub(super) struct HeavyRequests(Arc<Inner>);
 
 struct Inner {
-    /// The callers that are remembered: most requests look no further.
+    /// The number of callers that are remembered. It is mostly zero, and then requests look no further.
     remembered: AtomicUsize,
     state: Mutex<State>,
 }
 
 struct State {
     free: usize,
-    /// Callers that wait, the next one first, each with what it waits with.
+    /// The callers that wait, the next one first, each with its requests that wait.
     waiting: VecDeque<(Arc<CallerKey>, VecDeque<oneshot::Sender<Turn>>)>,
-    /// Callers that were sent a large reply, with how many of their next requests count as heavy.
+    /// The callers that got a large reply, each with the number of its next requests that count as heavy.
     following: HashMap<Arc<CallerKey>, usize>,
 }
 
-/// A turn, which goes to the next who waits when it is dropped.
+/// A turn, which goes to the next request that waits when it is dropped.
 pub(super) struct Turn(Option<HeavyRequests>);
 
 impl HeavyRequests {
     pub(super) fn new() -> Self {
-        // Half of the cores are left to other requests.
+        // The other half of the cores serves other requests.
         Self::at_once((available_parallelism().map_or(1, NonZeroUsize::get) / 2).max(1))
     }
 
@@ -57,7 +61,7 @@ impl HeavyRequests {
         Self(Arc::new(Inner { remembered: AtomicUsize::new(0), state }))
     }
 
-    /// Counts a request of this caller, and says whether it is to wait for a turn.
+    /// Counts a request of this caller, and returns true if it is to wait for a turn.
     pub(super) fn count(&self, body: usize, caller: &Arc<CallerKey>) -> bool {
         body > HEAVY || (self.0.remembered.load(Ordering::Relaxed) > 0 && self.count_following(caller))
     }
@@ -116,7 +120,7 @@ impl HeavyRequests {
 }
 
 impl State {
-    /// The next who waits. Its caller goes behind all others.
+    /// Takes out the next request that waits. Its caller goes behind all others.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         let (caller, mut senders) = self.waiting.pop_front()?;
         let next = senders.pop_front();
@@ -128,7 +132,8 @@ impl State {
 }
 
 impl Turn {
-    /// Polls a future for the first time, where what it does is in the way of nothing else. What is ready is given.
+    /// Polls a future for the first time, where its work is in the way of nothing else, and returns its output if it is
+    /// ready.
     pub(super) async fn poll_first<F: Future>(self, mut future: Pin<&mut F>) -> Option<F::Output> {
         let polled = std::future::poll_fn(|context| Poll::Ready(aside(|| future.as_mut().poll(context)))).await;
         match polled {
@@ -159,7 +164,7 @@ impl Drop for Turn {
     }
 }
 
-/// Runs something that takes its time. Another thread serves the runtime's other tasks meanwhile, if there can be one.
+/// Runs work that takes long. Another thread serves the runtime's other tasks meanwhile, if the runtime has several.
 fn aside<T>(work: impl FnOnce() -> T) -> T {
     let can_move = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     if can_move { tokio::task::block_in_place(work) } else { work() }

@@ -1,5 +1,5 @@
-//! The streams of a connection of HTTP/2, each a task: a response goes out in pieces, and one that its client does not read
-//! ends.
+//! The streams of a connection of HTTP/2, each a task: a response goes out in pieces, and ends if its client does not
+//! read it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,18 +17,18 @@ use super::accounts::Withdrawal;
 use super::link::{Answering, Link};
 use super::response_body::ResponseBody;
 
-/// The body of a response on a connection. On HTTP/2 it comes in pieces: the connection keeps whatever it was given
-/// until its client makes room for it, and that must not be much.
+/// The body of a response on a connection. On HTTP/2 it comes in pieces: the connection keeps all bytes that it was
+/// given until the client makes room for them, and these must not be many.
 pub(super) struct Pieces {
     body: ResponseBody,
-    /// What has not been given of the last frame.
+    /// The part of the last frame that the connection has not been given yet.
     rest: Bytes,
     reader: Option<Arc<Reader>>,
     _answering: Answering,
 }
 
 impl Pieces {
-    /// A body for this reader of HTTP/2; as it is, if there is none.
+    /// Creates a body for this reader of HTTP/2. Without a reader the body stays as it is.
     pub(super) fn new(body: ResponseBody, reader: Option<Arc<Reader>>, answering: Answering) -> Self {
         if let Some(reader) = reader.as_ref().filter(|_| !body.is_end_stream()) {
             reader.begin(body.withdrawal());
@@ -46,7 +46,7 @@ impl Pieces {
         if !is_part {
             return Poll::Ready(Some(std::mem::take(&mut self.rest)));
         }
-        // A copy, since a part would keep the whole in memory until it is read.
+        // This copies, since a part would keep the whole in memory until the client has read it.
         let piece = Bytes::copy_from_slice(&self.rest[..self.rest.len().min(PIECE)]);
         self.rest = self.rest.split_off(piece.len());
         Poll::Ready(Some(piece))
@@ -79,7 +79,8 @@ impl Body for Pieces {
     }
 }
 
-/// A piece on its way, which the reader is known by until it is written.
+/// A piece on its way. It holds the reader until the connection has written it, and so shows that it is not written
+/// yet.
 struct Piece {
     bytes: Bytes,
     _reader: Arc<Reader>,
@@ -91,8 +92,8 @@ impl AsRef<[u8]> for Piece {
     }
 }
 
-/// Who reads a stream of HTTP/2, as far as its body can tell: it is asked for the next piece as soon as the client has
-/// made room for it.
+/// The reader of a stream of HTTP/2, as far as its body can tell: the body is asked for the next piece as soon as the
+/// client has made room for it.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     pieces: AtomicUsize,
@@ -105,40 +106,41 @@ tokio::task_local! {
 }
 
 impl Reader {
-    /// The one of the stream that is polled. On HTTP/1, the socket itself tells.
+    /// Returns the reader of the stream that is polled now. On HTTP/1 there is none: the socket itself shows if the
+    /// client reads.
     pub(super) fn current() -> Option<Arc<Self>> {
         READER.try_with(Arc::clone).ok()
     }
 
-    /// Polls a stream of it.
+    /// Polls the stream of this reader.
     pub(super) fn scope<T>(self: &Arc<Self>, poll: impl FnOnce() -> T) -> T {
         READER.sync_scope(Arc::clone(self), poll)
     }
 
-    /// Notes that there is a body for it, which may be told to end.
+    /// Notes that there is a body for this reader, which may be told to end.
     pub(super) fn begin(&self, withdrawal: Option<Arc<Withdrawal>>) {
         let _ = self.withdrawal.set(withdrawal);
         self.is_awaited.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the body is to end now, read or not.
+    /// Returns true if the body is to end now, read or not.
     pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
         let withdrawal = self.withdrawal.get().and_then(Option::as_ref);
         withdrawal.is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
     }
 
-    /// Notes that there is a piece for it.
+    /// Notes that there is a piece for this reader.
     fn offer_piece(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
         self.is_awaited.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that it wants more than there is.
+    /// Notes that this reader wants more than there is.
     fn wait_for_piece(&self) {
         self.is_awaited.store(false, Ordering::Relaxed);
     }
 
-    /// How many pieces there were, if the last one is still to be read.
+    /// The number of pieces so far, if the client has still to read the last one.
     fn awaited(&self) -> Option<usize> {
         self.is_awaited.load(Ordering::Relaxed).then(|| self.pieces.load(Ordering::Relaxed))
     }
@@ -146,12 +148,12 @@ impl Reader {
 
 /// Runs the streams of a connection of HTTP/2, each for as long as its client reads.
 ///
-/// Without room for the next piece, a body is not polled, and neither are the run in it, its deadline, and its timers.
-/// They would be there for as long as the client likes.
+/// Hyper does not poll a body without room for the next piece, so the run in it, its deadline and its timers stand
+/// still. A client could keep them for as long as it likes.
 #[derive(Debug, Clone)]
 pub(super) struct StreamExecutor {
     link: Arc<Link>,
-    /// How long a client may read nothing.
+    /// The longest time that a client may read nothing.
     limit: Duration,
 }
 
@@ -176,13 +178,14 @@ where
     }
 }
 
-/// A stream until it is over, or its client does not read it. What runs in it ends with it, and a reset tells.
+/// A stream that ends when it is over, or when its client does not read it. Then the run in it ends too, and the client
+/// gets a reset.
 struct WhileRead<F> {
     stream: Option<Pin<Box<F>>>,
     reader: Arc<Reader>,
     link: Arc<Link>,
     limit: Duration,
-    /// Which piece the client is waited for to read, and until when.
+    /// The piece that the client has to read next, and the time until which the stream waits for it.
     stalled: Option<(usize, Pin<Box<Sleep>>)>,
 }
 
@@ -191,8 +194,8 @@ impl<F: Future<Output = ()>> Future for WhileRead<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { stream: Some(stream), reader, .. } = &mut *self else { return Poll::Ready(()) };
-        // Hyper does not poll a body without room in the client's window, so that only this task can notice that nothing is
-        // read.
+        // Hyper does not poll a body without room in the client's window, so only this task can notice that the client
+        // reads nothing.
         if reader.scope(|| stream.as_mut().poll(cx)).is_ready() || reader.is_withdrawn(cx) {
             return Poll::Ready(());
         }
@@ -201,7 +204,7 @@ impl<F: Future<Output = ()>> Future for WhileRead<F> {
 }
 
 impl<F> WhileRead<F> {
-    /// Ready once the client has read nothing for too long.
+    /// Returns ready once the client has read nothing for too long.
     fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(piece) = self.reader.awaited() else {
             self.stalled = None;
@@ -218,7 +221,8 @@ impl<F> WhileRead<F> {
 
 impl<F> Drop for WhileRead<F> {
     fn drop(&mut self) {
-        // With it go the run and its permit. What the connection was given already may stay there, until it is read.
+        // With the stream go the run and its permit. Bytes that the connection already has may stay there until the
+        // client reads them.
         self.stream = None;
         if Arc::strong_count(&self.reader) > 1 {
             self.link.await_last_pieces(&self.reader);

@@ -1,5 +1,5 @@
-//! What the parts of one connection tell each other: its socket, its requests, and its streams. And where a request comes
-//! from.
+//! The state that the parts of one connection share: its socket, its requests, and its streams. Also the origin of a
+//! request.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,33 +16,33 @@ use super::authenticate::Identity;
 use super::config::EndpointConfig;
 use super::http2_streams::Reader;
 
-/// What the parts of one connection tell each other.
+/// The state that the parts of one connection share.
 #[derive(Debug)]
 pub(super) struct Link {
     /// The place of the connection among those that are served, until it closes.
     place: Mutex<Option<Holding>>,
     is_offered: AtomicBool,
-    /// Told when it no longer is.
+    /// The signal that the place is no longer offered.
     resumed: Notify,
-    /// How many requests have come.
+    /// The number of requests that have come.
     requests: AtomicUsize,
-    /// How many of them are being answered.
+    /// The number of them that are being answered.
     active: AtomicUsize,
     has_unread_body: AtomicBool,
-    /// Those of the last caller: most connections have but one.
+    /// The accounts of the last caller: most connections have only one caller.
     accounts: Mutex<Option<Arc<Accounts>>>,
-    /// The streams of HTTP/2 that are over, and the last pieces of which may still be in memory.
+    /// The streams of HTTP/2 that are over, but whose last pieces may still be in memory.
     ended: Mutex<Vec<Ended>>,
-    /// Told when there is one again.
+    /// The signal that there is such a stream again.
     first_ended: Notify,
     cut_off: Notify,
 }
 
-/// A stream that is over, since when.
+/// A stream that is over, with the time of its end.
 #[derive(Debug)]
 struct Ended {
     since: Instant,
-    /// Each piece that is still in memory has it.
+    /// The reader of the stream. Each piece that is still in memory holds it.
     reader: Weak<Reader>,
 }
 
@@ -57,7 +57,7 @@ impl Drop for Answering {
 }
 
 impl Link {
-    /// A connection with its place among those that are served.
+    /// Creates the link of a connection that has this place among those that are served.
     pub(super) fn new(place: Holding) -> Self {
         Self {
             place: Mutex::new(Some(place)),
@@ -87,7 +87,7 @@ impl Link {
         self.requests.load(Ordering::SeqCst) > 0
     }
 
-    /// Has the connection make way for another caller's while nothing is asked on it.
+    /// Lets the connection make way for another caller's while it has no request.
     pub(super) async fn make_way_while_idle(self: &Arc<Self>) {
         let (mut requests, mut patience) = (0, FIRST_REQUEST);
         loop {
@@ -120,13 +120,13 @@ impl Link {
     #[cold]
     fn resume(&self) {
         if self.is_offered.swap(false, Ordering::SeqCst) {
-            // If another has it by now, the connection is being closed.
+            // If another connection has the place by now, this one is being closed.
             let _ = self.place().as_mut().map(Holding::keep);
             self.resumed.notify_one();
         }
     }
 
-    /// Gives its place to others.
+    /// Gives the place of the connection to others.
     pub(super) fn leave(&self) {
         drop(self.place().take());
     }
@@ -135,17 +135,17 @@ impl Link {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whether the last response was given before its request was read.
+    /// Notes if the last response came before its request was read to its end.
     pub(super) fn set_unread_body(&self, unread: bool) {
         self.has_unread_body.store(unread, Ordering::Relaxed);
     }
 
-    /// Whether the client may still be sending.
+    /// Returns true if the client may still be sending.
     pub(super) fn has_unread_body(&self) -> bool {
         self.has_unread_body.load(Ordering::Relaxed)
     }
 
-    /// The accounts of the caller of a request.
+    /// Returns the accounts of the caller of a request.
     pub(super) fn accounts(&self, pools: &Arc<Pools>, caller: &Identity, address: Option<IpAddr>) -> Arc<Accounts> {
         let mut last = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
@@ -159,20 +159,20 @@ impl Link {
         self.cut_off.notify_one();
     }
 
-    /// Waits for a stream that is over until its last pieces are written.
+    /// Remembers a stream that is over until its last pieces are written.
     pub(super) fn await_last_pieces(&self, reader: &Arc<Reader>) {
         let mut ended = self.ended();
         if ended.is_empty() {
             self.first_ended.notify_one();
         }
-        // A connection has fewer streams than this, so that what is left is few, and each is looked at once or so.
+        // A connection has fewer streams than this, so only few are left, and each is looked at about once.
         if ended.len() >= MOST_ENDED {
             ended.retain(Ended::is_unread);
         }
         ended.push(Ended { since: Instant::now(), reader: Arc::downgrade(reader) });
     }
 
-    /// Ends when the connection is to be closed: it was cut off, or its client left a stream unread.
+    /// Waits until the connection is to be closed: it was cut off, or its client left a stream unread.
     pub(super) async fn closed(&self, limit: Duration) {
         tokio::select! {
             () = self.cut_off.notified() => {}
@@ -192,7 +192,7 @@ impl Link {
         }
     }
 
-    /// Since when the oldest of the streams is over that are not written yet.
+    /// Returns the time at which the oldest of the streams ended that are not written yet.
     fn oldest_unread(&self) -> Option<Instant> {
         let mut ended = self.ended();
         ended.retain(Ended::is_unread);
@@ -210,7 +210,7 @@ impl Ended {
     }
 }
 
-/// Where a request comes from, as far as that is known.
+/// The origin of a request, as far as that is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer<'l> {
     pub(super) address: Option<IpAddr>,
@@ -219,7 +219,7 @@ pub(super) struct Peer<'l> {
 }
 
 impl Peer<'_> {
-    /// The accounts of whom a request is from.
+    /// Returns the accounts of the caller that a request comes from.
     pub(super) fn accounts(self, config: &EndpointConfig, head: &Parts, identity: &Identity) -> Arc<Accounts> {
         let address = self.address.map(|address| config.proxies.client(address, &head.headers));
         match self.link {
@@ -229,11 +229,11 @@ impl Peer<'_> {
     }
 }
 
-/// How long a connection may take to its first request before it may make way.
+/// The time that a connection has for its first request before it may make way.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
-/// How long nothing is asked on a connection before it may make way.
+/// The time without requests after which a connection may make way.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How many streams that are over are remembered before the first look at which of them are written.
+/// The number of ended streams that a connection remembers before it first looks which of them are written.
 const MOST_ENDED: usize = 512;

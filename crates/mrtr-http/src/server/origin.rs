@@ -1,4 +1,4 @@
-//! Where a request comes from and whom it is for: a page on the web must not reach a server on this machine.
+//! The origin and the host of a request: a page on the web must not reach a server on this machine.
 
 use std::net::IpAddr;
 
@@ -22,13 +22,13 @@ impl Allowed {
         self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
     }
 
-    /// Whether a request is for an allowed host and, if a page sent it, from one.
+    /// Returns true if a request is for an allowed host and, if a page sent it, from one.
     pub(super) fn allow(&self, head: &Parts) -> bool {
         self.allow_target(head) && self.allow_origins(&head.headers)
     }
 
-    /// A host may be named in the target, in `Host`, or in both: then each must do, since some look at the one and some
-    /// at the other.
+    /// Returns true if a request names only allowed hosts. It may name one in the target, in `Host`, or in both: then
+    /// both must be allowed, since some programs look at the one and some at the other.
     fn allow_target(&self, head: &Parts) -> bool {
         let target = head.uri.authority().map(Authority::as_str);
         let mut headers = head.headers.get_all(header::HOST).iter();
@@ -46,7 +46,7 @@ impl Allowed {
         origins.all(|origin| origin.is_ok_and(|origin| self.allow_origin(origin)))
     }
 
-    /// `null`, which pages without a host send, is allowed only by name.
+    /// Returns true if an origin is allowed. `null`, which pages without a host send, is allowed only by name.
     fn allow_origin(&self, origin: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -64,7 +64,8 @@ impl Allowed {
     }
 }
 
-/// The host of an authority, without its port or the brackets of an IPv6 address. Names of users are none of a host.
+/// The host of an authority, without its port or the brackets of an IPv6 address. A user name stays in it, so an
+/// authority with one matches no host.
 fn host_of(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,

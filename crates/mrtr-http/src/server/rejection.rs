@@ -1,10 +1,10 @@
-//! Why a request does not reach the server: a value that knows its status.
+//! The reasons why a request does not reach the server, each with its status.
 
 use http::StatusCode;
 
 use super::authenticate::Challenge;
 
-/// Why a request does not reach the server.
+/// The reason why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Rejection {
     NotFound,
@@ -12,7 +12,7 @@ pub(super) enum Rejection {
     NotPost,
     NotJson,
     Encoded,
-    /// In a transfer coding that is not read here.
+    /// The body has a transfer coding that the server does not read.
     TransferCoded,
     TooManyHeaders,
     NotAcceptable,
@@ -20,11 +20,11 @@ pub(super) enum Rejection {
     Unauthenticated(Challenge),
     TooLarge,
     TooSlow,
-    /// The connection broke, or what came was no body.
+    /// The connection broke, or the bytes that came were not a body.
     Broken,
     TooDeep,
     Overloaded,
-    /// There is no room for a long head: its connection is closed, which keeps it.
+    /// There is no room for a long head. The server closes its connection, which keeps the head in memory.
     NoRoomForHead,
     NoSession,
     OtherVersion,
@@ -32,7 +32,7 @@ pub(super) enum Rejection {
 }
 
 impl Rejection {
-    /// Whether what is left of the body is not read, so that nothing else may come on a connection of HTTP/1.
+    /// Returns true if the rest of the body stays unread, so that no other request may come on a connection of HTTP/1.
     pub(super) fn leaves_body(&self) -> bool {
         matches!(self, Self::TooLarge | Self::TooSlow | Self::TransferCoded | Self::NoRoomForHead)
     }
@@ -52,8 +52,8 @@ impl Rejection {
             Self::NotAcceptable => {
                 (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
             }
-            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would say
-            // that other credentials might do.
+            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would
+            // say that other credentials might do.
             Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
             Self::Unauthenticated(challenge) if challenge.is_forbidden => {
                 (StatusCode::FORBIDDEN, "This is not allowed.\n")

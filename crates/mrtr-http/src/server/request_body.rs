@@ -17,8 +17,8 @@ use super::budget::BodyReservation;
 use super::head;
 use super::rejection::Rejection;
 
-/// Reads a body. While it is waited for, its permit and its room make way for callers below their share, and its head is
-/// kept in less memory.
+/// Reads a body. While the server waits for it, its permit and its room make way for callers below their share, and its
+/// head is kept in less memory.
 pub(super) async fn read<B>(
     body: B,
     head: &mut Parts,
@@ -40,7 +40,8 @@ where
         let taken = Arc::clone(&taken);
         move || taken.notify_one()
     });
-    // The connection takes another buffer for what comes, since the head is in the one that it has; then that can go.
+    // The connection takes another buffer for the bytes that come, since the head is in the one that it has. Then the
+    // old one can go.
     tokio::task::yield_now().await;
     head::keep_needed(head);
     let body = tokio::select! {
@@ -67,15 +68,15 @@ where
         if buffer.length() == 0 && body.is_end_stream() {
             return Ok(BodyReservation::of(accounts, size)?.attach(data));
         }
-        // Copied, since while more is waited for it would keep all of the buffer that the connection was read into.
+        // This copies the piece: while the server waits for more, it would keep all of the connection's read buffer.
         buffer.push(&data, most)?;
     }
     buffer.whole()
 }
 
-/// Whether a text is nested deeper than this. Whether it is JSON at all is found out later.
+/// Returns true if a text is nested deeper than this. The server finds out later if it is JSON at all.
 pub(super) fn is_deeper(text: &[u8], limit: usize) -> bool {
-    // Few messages have that many brackets altogether, and to count them is far cheaper than to follow them.
+    // Few messages have that many brackets altogether, and counting them is far cheaper than following them.
     if brackets(text) <= limit {
         return false;
     }
@@ -98,7 +99,8 @@ pub(super) fn is_deeper(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// How many brackets open, in strings too: in pieces short enough that a byte can count them, many at a time.
+/// Counts the opening brackets, those in strings too. It works in pieces short enough that a byte can count them, many
+/// at a time.
 fn brackets(text: &[u8]) -> usize {
     let count = |piece: &[u8]| piece.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
     text.chunks(usize::from(u8::MAX)).map(|piece| usize::from(count(piece))).sum()

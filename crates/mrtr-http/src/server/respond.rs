@@ -11,7 +11,7 @@ use super::config::EndpointConfig;
 use super::rejection::Rejection;
 use super::response_body::{ResponseBody, StreamPermits};
 
-/// The response to a request that reached the server.
+/// Creates the response to a request that reached the server.
 pub(super) fn respond(
     reply: Reply,
     config: &EndpointConfig,
@@ -31,7 +31,7 @@ pub(super) fn respond(
     }
 }
 
-/// A message that answers a request.
+/// Creates a response with a message that answers a request.
 pub(super) fn message(
     body: String,
     error: Option<(ErrorCode, Stage)>,
@@ -46,7 +46,7 @@ pub(super) fn message(
     response
 }
 
-/// A response that is a stream of events.
+/// Creates a response that is a stream of events.
 pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
     let mut response = with_type(StatusCode::OK, body, "text/event-stream");
     let headers = response.headers_mut();
@@ -56,7 +56,7 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
     response
 }
 
-/// The response to a request that did not reach the server.
+/// Creates the response to a request that did not reach the server.
 pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
     tracing::debug!(?rejection, "a request was refused");
     let (status, text) = rejection.status();
@@ -73,7 +73,7 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         _ => None,
     };
     if closes {
-        // HTTP/2 has no such header, and other requests on its connection.
+        // HTTP/2 has no such header, and its connection has other requests.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));
@@ -81,11 +81,11 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
     response
 }
 
-/// Marks a response to a request whose body may be unread: a connection that closes after it should be read on first.
+/// A mark on a response to a request whose body may be unread: before the connection closes, the server should read on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnreadBody;
 
-/// The error for what cannot be parsed, as the server words it where it finds out itself.
+/// The error for a message that cannot be parsed, in the words that the server itself uses for it.
 fn parse_error(message: &str) -> String {
     let error = ErrorResponse::new(ErrorObject::new(ErrorCode::PARSE_ERROR, message));
     serde_json::to_string(&error).expect("an error is JSON")
@@ -100,9 +100,10 @@ pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'st
 
 /// The status of an error: a request that is wrong in itself is a bad request; one whose method was reached is not.
 ///
-/// A client takes 401 and 403 for a refusal of its credentials, whatever the body says: no code is mapped to them.
+/// No code maps to 401 or 403: a client takes them for a refusal of its credentials, whatever the body says.
 ///
-/// The older revisions know no status but that of a message that is none: there, 404 says that a session is over.
+/// The older revisions have a status of their own only for a body that is not a message: there, 404 says that a session
+/// is over.
 pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
     match code {
         // As for a request that did not reach the server.
@@ -119,5 +120,5 @@ pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> Statu
 }
 
 pub(super) const JSON: &str = "application/json";
-/// When a client that was turned away may come back, in seconds.
+/// The seconds after which a client that was turned away may come back.
 const SOON: HeaderValue = HeaderValue::from_static("1");

@@ -32,12 +32,12 @@ use super::budget::BodyReservation;
 /// ```
 pub struct ResponseBody {
     kind: Kind,
-    /// Has it end before its time, to make way for another caller.
+    /// The signal that tells the body to end early, to make way for another caller.
     withdrawal: Option<Arc<Withdrawal>>,
 }
 
 enum Kind {
-    /// One message, or nothing; and nothing once that is written.
+    /// One message, or nothing. It is nothing too once the message is written.
     Whole(Option<Bytes>),
     Events(Box<Events>),
 }
@@ -50,7 +50,7 @@ struct Events {
     _permits: StreamPermits,
 }
 
-/// Where events come from.
+/// The source of events.
 enum Source {
     /// The reply to a request.
     Reply(ReplyStream),
@@ -71,17 +71,17 @@ impl Source {
     }
 }
 
-/// What a stream holds, and gives back when it ends.
+/// The resources that a stream holds, and gives back when it ends.
 #[derive(Debug)]
 pub(super) struct StreamPermits {
-    /// To run, or to be subscribed.
+    /// The permit to run, or to be subscribed.
     _permit: Option<Holding>,
-    /// For what stays of its request.
+    /// The reservation for the part of its request that stays in memory.
     _body: BodyReservation,
 }
 
 impl StreamPermits {
-    /// Nothing: what the stream comes from is counted elsewhere.
+    /// Returns no permits, for a stream whose source is counted elsewhere.
     pub(super) fn none() -> Self {
         Self::new(None, BodyReservation::default())
     }
@@ -96,12 +96,12 @@ impl ResponseBody {
         Self { kind: Kind::Whole(None), withdrawal: None }
     }
 
-    /// A text that is short, and the same for all.
+    /// Creates a body of a text that is short, and the same for all callers.
     pub(super) fn whole(text: impl Into<Bytes>) -> Self {
         Self { kind: Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())), withdrawal: None }
     }
 
-    /// A message, which counts as a reply of its caller's.
+    /// Creates a body of a message, which counts as a reply to its caller.
     pub(super) fn message(text: String, charges: Charges) -> Self {
         let text = charges.charge(text.into());
         Self { withdrawal: charges.into_withdrawal(), ..Self::whole(text) }
@@ -121,7 +121,7 @@ impl ResponseBody {
     }
 
     fn of(source: Source, every: Duration, permits: StreamPermits, charges: Charges) -> Self {
-        // A timer neither ticks without a pause nor reaches beyond the end of time: both are what an operator may set.
+        // An operator may set any time, but a timer must not tick without a pause, nor reach beyond the end of time.
         let every = every.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -130,7 +130,7 @@ impl ResponseBody {
         Self { kind: Kind::Events(Box::new(events)), withdrawal }
     }
 
-    /// Whether it is to end now, to make way for another caller. If it is not, the task is woken when it is.
+    /// Returns true if the body is to end now, to make way for another caller. If not, the task is woken once it is.
     pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
         self.withdrawal.as_ref().is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
     }
@@ -152,7 +152,7 @@ impl http_body::Body for ResponseBody {
             Kind::Events(events) => ready!(events.poll_next(cx)),
         };
         if bytes.is_none() {
-            // What a stream holds is given back at its end, not when its connection is done with it.
+            // A stream gives its resources back at its end, not when its connection is done with it.
             self.kind = Kind::Whole(None);
         }
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
@@ -183,13 +183,13 @@ impl Events {
 
 /// A message as an event.
 ///
-/// A result may hold JSON as its author wrote it, over several lines; an event may not. Line breaks stand between the
-/// tokens of JSON and never inside one, so that a space does as well.
+/// A result may hold JSON as its author wrote it, over several lines, but an event must be one line. Line breaks stand
+/// between the tokens of JSON and never inside one, so a space can replace them.
 fn event(message: &str) -> Bytes {
     ["event: message\ndata: ", &in_one_line(message), "\n\n"].concat().into()
 }
 
-/// An event of a session, with the id by which its client says how far it had come.
+/// An event of a session, with the id by which its client can say how far it has read.
 fn session_event(event: &SessionEvent) -> Bytes {
     let SessionEvent { id, message, retry, .. } = event;
     let retry = retry.map(|retry| format!("retry: {}\n", retry.as_millis())).unwrap_or_default();

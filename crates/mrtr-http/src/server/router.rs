@@ -1,4 +1,4 @@
-//! Endpoints by path: as routers of axum's, and as what a server of our own mounts.
+//! Endpoints by path: as axum routers, and as the mounts of our own server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,14 +17,14 @@ use super::rejection::Rejection;
 use super::respond::reject;
 use super::response_body::ResponseBody;
 
-/// Where the published revision is served.
+/// The path of the published revision.
 ///
 /// ```
 /// assert_eq!(mrtr_http::PATH, "/mcp");
 /// ```
 pub const PATH: &str = "/mcp";
 
-/// A router that serves the published revision at `/mcp`, to every caller that can reach it.
+/// Creates a router that serves the published revision at `/mcp`, to every caller that can reach it.
 ///
 /// ```
 /// use mrtr_server::Server;
@@ -38,10 +38,10 @@ pub fn router(server: Server) -> Router {
     router_at(PATH, Endpoint::anonymous(server))
 }
 
-/// A router that serves a draft of the pattern at a path of its own, such as `/sep-2322`.
+/// Creates a router that serves a draft of the pattern at a path of its own, such as `/sep-2322`.
 ///
 /// # Panics
-/// With a revision of the legacy era: those have sessions, and no path of their own.
+/// Panics with a revision of the legacy era: those have sessions, and no path of their own.
 ///
 /// ```
 /// use mrtr_schema::Revision;
@@ -56,7 +56,7 @@ pub fn router_for(server: Server, revision: Revision) -> Router {
     router_at(&format!("/{revision}"), Endpoint::anonymous(server).revision(revision))
 }
 
-/// A router with an endpoint at a path.
+/// Creates a router with this endpoint at this path.
 ///
 /// ```
 /// use mrtr_http::Endpoint;
@@ -80,7 +80,7 @@ impl Mounts {
     pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
         let version = request.version();
         let answered = match self.0.get(request.uri().path()) {
-            // On HTTP/1, hyper counts them.
+            // On HTTP/1, hyper counts the headers.
             _ if request.headers().len() > MAX_HEADERS => Err(Rejection::TooManyHeaders),
             Some(endpoint) => endpoint.answer(request, peer).await,
             None => Err(Rejection::NotFound),
@@ -88,7 +88,7 @@ impl Mounts {
         answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
-    /// Says what is served from now on, and where: a line for each path.
+    /// Logs what is served from now on, and where: a line for each path.
     pub(super) fn log(&self, address: SocketAddr) {
         for (path, endpoint) in &self.0 {
             let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
@@ -98,12 +98,12 @@ impl Mounts {
         }
     }
 
-    /// Has each server answer what would wait for long, and end its subscriptions.
+    /// Tells each server to answer the requests that would wait for long, and to end its subscriptions.
     pub(super) fn begin_shutdown(&self) {
         self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }
 
-    /// How many rounds go on without a connection.
+    /// Counts the rounds that go on without a connection.
     pub(super) fn detached(&self) -> usize {
         self.0.values().map(|endpoint| endpoint.server().detached()).sum()
     }

@@ -78,25 +78,26 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// How many connections there are at a time, unless [`connections`](Self::connections) says otherwise: enough for as
-    /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What is not
-    /// read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
+    /// The most connections at a time, unless [`connections`](Self::connections) says otherwise: enough for as many
+    /// requests and subscriptions as an endpoint takes, and as many that are kept for the next request. If each of them
+    /// is full of a head, unread bytes take a gibibyte; on HTTP/2 four, at worst.
     pub const DEFAULT_CONNECTIONS: usize = 16_384;
-    /// How long a head may take, unless [`header_timeout`](Self::header_timeout) says otherwise.
+    /// The longest time for a head, unless [`header_timeout`](Self::header_timeout) says otherwise.
     pub const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-    /// How long a client may take to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    /// The longest time for a client to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-    /// How long an end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    /// The longest time for the server to end, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-    /// The size of a head: nothing long belongs there.
+    /// The most bytes of a head: nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
-    /// How many headers a request may have.
+    /// The most headers that a request may have.
     pub const MAX_HEADERS: usize = MAX_HEADERS;
-    /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
-    /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
+    /// The most bytes of all bodies on a connection of HTTP/2 that may come before the server reads any of them.
+    /// Nothing else bounds them: a request takes its permit, and its part of the budget, when the server reads its
+    /// body, after it has checked its head.
     pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
 
-    /// This endpoint at `/mcp`.
+    /// Creates a server of this endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
         let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
         let timeouts = Timeouts {
@@ -107,16 +108,16 @@ impl Serve {
         Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
     }
 
-    /// Another endpoint at a path of its own.
+    /// Adds another endpoint at this path.
     #[must_use]
     pub fn endpoint(mut self, path: impl Into<String>, endpoint: Endpoint) -> Self {
         self.mounts.0.insert(path.into(), endpoint);
         self
     }
 
-    /// Serves on so many threads, each with a runtime and a listening socket of its own.
+    /// Serves on this many threads, each with a runtime and a listening socket of its own.
     ///
-    /// Nothing moves between them, so nothing is locked; the system spreads connections over the sockets.
+    /// Connections do not move between threads. The system spreads them over the sockets.
     #[must_use]
     pub fn runtimes(mut self, threads: NonZeroUsize) -> Self {
         self.runtimes = Some(threads);
@@ -125,10 +126,11 @@ impl Serve {
 
     /// Serves this many connections at a time, on all threads together. 16384 by default.
     ///
-    /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that have
-    /// less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the address that
-    /// has most are closed. A connection on which nothing was asked for five seconds, or nothing in its first second, makes way. A process that
-    /// may have fewer files open than that waits as well, and says so in the log.
+    /// The server divides them between addresses: one address has at most three quarters, and the last quarter is for
+    /// addresses that have less than an equal share. Other connections wait until one closes, 64 on each thread. Beyond
+    /// that, the server closes those of the address that has most. A connection makes way if it had no request for five
+    /// seconds, or none in its first second. If the process may not open that many files, connections wait as well, and
+    /// the log says so.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most;
@@ -144,23 +146,23 @@ impl Serve {
 
     /// Waits this long for a client to read what it is sent. 30 seconds by default.
     ///
-    /// On HTTP/1 its connection is closed then. On HTTP/2 the stream is reset, each piece of 16 KiB having that time, and
-    /// the connection is closed if the end of a reply is left unread. What runs for the client ends, and gives its permit
-    /// back.
+    /// On HTTP/1 the server then closes the connection. On HTTP/2 it resets the stream, where each piece of 16 KiB has
+    /// that time, and closes the connection if the client leaves the end of a reply unread. The client's running
+    /// request ends, and gives its permit back.
     #[must_use]
     pub fn write_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.write = limit;
         self
     }
 
-    /// Waits this long, once told to stop, for what runs. 30 seconds by default.
+    /// Waits this long, once the operator has told the server to stop, for what runs. 30 seconds by default.
     #[must_use]
     pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.shutdown = limit;
         self
     }
 
-    /// Takes an address: the first that can be had, if it stands for several.
+    /// Listens on this address. If it stands for several, the server takes the first that it can have.
     pub fn bind(self, address: impl ToSocketAddrs) -> io::Result<Bound> {
         let mut failed = io::Error::new(io::ErrorKind::InvalidInput, "there is no such address");
         for address in address.to_socket_addrs()? {
@@ -173,7 +175,7 @@ impl Serve {
     }
 }
 
-/// Endpoints with an address.
+/// A server that has its address, and can run.
 ///
 /// ```
 /// use mrtr_http::{Endpoint, Serve};
@@ -190,18 +192,18 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The address, with its port.
+    /// Returns the address, with its port.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.first.local_addr()
     }
 
     /// Serves until `shutdown` is over, and then until running requests are answered and subscriptions have ended.
     ///
-    /// The end has an order, which this keeps: it tells the servers first ([`Server::begin_shutdown`]), so that tasks are
-    /// begun no more and requests that wait for the result of one are answered, and then lets what runs finish. Tasks are
-    /// handed over after this, with `Tasks::shut_down`.
+    /// The end has an order. First this tells the servers ([`Server::begin_shutdown`]): they begin no more tasks, and
+    /// answer requests that wait for the result of one. Then it lets running requests finish. After this, hand tasks
+    /// over with `Tasks::shut_down`.
     ///
-    /// If this future is dropped, its connections are too; those of other threads come to their end.
+    /// Dropping this future drops its connections. Those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
         let Serve { mounts, runtimes, connections, timeouts } = self.serve;
         let (stop, stopped) = watch::channel(false);
@@ -229,7 +231,7 @@ impl Bound {
         let ending = async {
             let mut result = Ok(());
             while let Some(ended) = reports.recv().await {
-                // Half a server is worse than none: the thread that ends first ends the others.
+                // Half a server is worse than none, so the thread that ends first ends the others.
                 stop.send_replace(true);
                 result = result.and(ended);
             }
@@ -246,7 +248,7 @@ impl Bound {
     }
 }
 
-/// Where it was tried, and what to do. The kind stays, for programs.
+/// Adds to an error the address that was tried, and what to do. The kind of the error stays, for programs.
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
         io::ErrorKind::AddrInUse => {
@@ -261,7 +263,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen on {address}: {error}{remedy}"))
 }
 
-/// A listening socket; one of several that share an address if `shared`.
+/// Creates a listening socket, one of several that share an address if `shared`.
 fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(cfg!(unix))?;
@@ -279,7 +281,7 @@ fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Runs something on a thread with a runtime of its own, and tells how it ended.
+/// Runs a future on a thread with a runtime of its own, and passes on its result.
 fn spawn_thread(
     work: impl Future<Output = io::Result<()>> + Send + 'static,
     ended: impl FnOnce(io::Result<()>) + Send + 'static,

@@ -40,12 +40,12 @@ impl Endpoint {
             LegacyReply::NoSession { body } => with_type(StatusCode::NOT_FOUND, ResponseBody::whole(body), JSON),
             LegacyReply::Overloaded => return Err(Rejection::Overloaded),
             LegacyReply::Modern(reply) => respond(reply, &self.config, StreamPermits::none(), charges),
-            // Accepted, and nothing to say.
+            // The server accepted the message, and has nothing to say.
             _ => accepted(),
         })
     }
 
-    /// Answers a request that is no POST: to listen, to resume a stream, or to end a session.
+    /// Answers a request that is not a POST: to listen, to resume a stream, or to end a session.
     pub(super) async fn answer_without_body(
         &self,
         head: &Parts,
@@ -86,7 +86,8 @@ impl Endpoint {
     }
 }
 
-/// The session that a request says it belongs to. Two that differ, or one that cannot be read, name none that exists.
+/// Returns the id of the session that a request says it belongs to. Two ids, or one that cannot be read, name no
+/// session that exists.
 fn session_id(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(SESSION_ID).iter();
     let id = values.next()?;

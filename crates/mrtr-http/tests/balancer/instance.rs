@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// What an instance is.
+/// The kind of an instance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// Our own server.
@@ -60,7 +60,7 @@ impl Fleet {
         Self { addresses, _processes: processes, charges }
     }
 
-    /// How often an order was charged, by both together.
+    /// Counts the charges for an order, by both instances together.
     pub(crate) fn charges(&self, order: &str) -> usize {
         std::fs::read_to_string(&self.charges).unwrap().lines().filter(|line| *line == order).count()
     }
@@ -107,7 +107,7 @@ fn server_process() {
     runtime.block_on(async { if kind == Kind::Ours.name() { serve_ours().await } else { serve_pinging().await } });
 }
 
-/// The effect, of which each is a line that both processes append to one file.
+/// Charges an order: the effect is a line that both processes append to one file.
 fn charge(order: &str) {
     let mut file = OpenOptions::new().append(true).open(std::env::var_os(CHARGES).unwrap()).unwrap();
     file.write_all(format!("{order}\n").as_bytes()).unwrap();
@@ -161,7 +161,7 @@ async fn serve_pinging() {
     }
 }
 
-/// The balancer has done what it does: the tools that run come to their ends.
+/// Ends the tools that run, once the balancer has done its part.
 async fn finish(State(sessions): State<Sessions>) -> StatusCode {
     for session in sessions.0.lock().unwrap().values() {
         session.notify_one();
@@ -194,7 +194,7 @@ async fn answer(State(sessions): State<Sessions>, headers: HeaderMap, body: Stri
     }
 }
 
-/// Charges, pings, and responds once the pong is there, or the balancer has made away with it.
+/// Charges, pings, and responds once the pong is there, or the balancer has swallowed it.
 fn pay(message: &Value, answered: Arc<Notify>) -> Response {
     let order = message["params"]["arguments"]["order"].as_str().unwrap();
     charge(order);

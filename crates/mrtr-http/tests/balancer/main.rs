@@ -39,7 +39,7 @@ async fn give(form: FormRequest) -> ElicitResult {
     form.accept(&json!({ "address": "here" })).unwrap()
 }
 
-/// Whether a call has failed, and its error says that it may have had effects and is over.
+/// Returns true if a call has failed, and its error says that it may have had effects and is over.
 async fn is_in_doubt(client: &Client, error: CallError) -> bool {
     let said = error.to_string();
     let is_said = matches!(error.kind, CallErrorKind::InDoubt { .. }) && said.contains("may have had effects");

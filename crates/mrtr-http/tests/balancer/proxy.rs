@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What happens to one message.
+/// The fault that happens to one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It goes to the instance that does not have the session.
@@ -39,7 +39,7 @@ struct Routes {
     /// The kind of message that a fault is still to happen to.
     fault: Option<(&'static str, Fault)>,
     has_struck: bool,
-    /// Whether the next stream of a call breaks off behind its first question.
+    /// True if the next stream of a call breaks off behind its first question.
     cuts: bool,
     seen: Vec<String>,
 }
@@ -51,7 +51,7 @@ struct Heard {
     session: Option<String>,
 }
 
-/// Where a request goes.
+/// The way that a request takes.
 enum Route {
     To { instance: usize, cuts: bool },
     Answer(u16),
@@ -74,13 +74,13 @@ impl Balancer {
         balancer
     }
 
-    /// The next message of this kind meets this.
+    /// Sets the fault for the next message of this kind.
     pub(crate) fn fault(&self, kind: &'static str, fault: Fault) {
         let mut state = self.0.state.lock().unwrap();
         (state.fault, state.has_struck) = (Some((kind, fault)), false);
     }
 
-    /// Whether the fault has happened, and the client knows.
+    /// Returns true if the fault has happened, and the client knows.
     pub(crate) fn has_struck(&self) -> bool {
         self.0.state.lock().unwrap().has_struck
     }
@@ -89,12 +89,12 @@ impl Balancer {
         self.0.state.lock().unwrap().cuts = true;
     }
 
-    /// The kinds of what was sent, in order.
+    /// The kinds of the messages that were sent, in order.
     pub(crate) fn count(&self, kind: &str) -> usize {
         self.0.state.lock().unwrap().seen.iter().filter(|seen| *seen == kind).count()
     }
 
-    /// A way here that takes a connection for each request.
+    /// A transport to the balancer that takes a connection for each request.
     pub(crate) fn transport(&self) -> HttpTransport {
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
         HttpTransport::with_client(&format!("http://{}/mcp", self.0.address), http).unwrap()
@@ -104,7 +104,7 @@ impl Balancer {
         Client::builder(self.transport()).revision(mrtr_schema::Revision::V2025_11_25)
     }
 
-    /// Has tools that wait come to their ends, at every instance.
+    /// Lets the tools that wait come to their ends, at every instance.
     pub(crate) async fn finish(&self) {
         for instance in self.0.instances {
             let mut instance = TcpStream::connect(instance).await.unwrap();
@@ -159,7 +159,7 @@ impl Balancer {
         }
     }
 
-    /// Where a request goes, and whether the fault happens to it.
+    /// Decides where a request goes, and whether the fault happens to it.
     fn route(&self, heard: &Heard) -> (Route, bool) {
         let mut state = self.0.state.lock().unwrap();
         state.seen.push(heard.kind.clone());
@@ -200,7 +200,7 @@ impl Heard {
     }
 }
 
-/// What a request is, in a word: its verb, its method, or that it answers.
+/// A word for a request: its verb, its method, or that it answers.
 fn kind(head: &str, message: &Value) -> String {
     match (head.split(' ').next(), message["method"].as_str()) {
         (Some("POST"), Some(method)) => method.to_owned(),

@@ -1,4 +1,4 @@
-//! What went wrong is told apart: by its kind, and in one line that names the place, the status and the server's words.
+//! Failures are told apart: by their kind, and in one line that names the place, the status and the server's words.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What a client says in headers, and which tools it does not offer.
+//! The headers that a client sends, and the tools that it does not offer.
 
 use mrtr_client::Client;
 use mrtr_http::HttpTransport;

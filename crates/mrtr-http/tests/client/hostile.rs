@@ -17,7 +17,7 @@ fn client(scripted: &Scripted) -> Client {
     Client::builder(HttpTransport::new(&scripted.url()).unwrap()).build()
 }
 
-/// Lists these tools, as they are written, and is done with every call.
+/// Starts a server that lists these tools, as they are written, and answers every call at once.
 async fn listing(tools: String) -> Scripted {
     Scripted::start(move |_, asked| {
         let id = &asked.message["id"];
@@ -39,8 +39,8 @@ fn annotated(name: &str, arguments: usize) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
 }
 
-/// How many tools a client finds in this list. It runs on a thread of its own, and fails if it takes as long as only a
-/// quadratic would.
+/// Counts the tools that a client finds in this list. It runs on a thread of its own, and fails if it takes as long as
+/// only a quadratic search would.
 fn count_within_a_minute(tools: String) -> usize {
     let (done, count) = mpsc::channel();
     std::thread::spawn(move || {
@@ -60,8 +60,8 @@ fn ht_3_a_list_with_very_many_annotations_is_looked_through_in_one_pass() {
 
 #[test]
 fn ht_3_what_stands_above_many_arguments_is_kept_once() {
-    // Fifty levels with long names, and a few thousand arguments below them: written out for each, the names alone would
-    // take many gigabytes.
+    // Fifty levels with long names, and a few thousand arguments below them: written out for each, the names alone
+    // would take many gigabytes.
     let leaves = annotated("", 5_000)["inputSchema"].clone();
     let deep = (0..50).fold(
         leaves,
@@ -157,7 +157,7 @@ async fn ht_3_what_is_known_of_tools_is_bounded_and_the_oldest_is_forgotten() {
     assert_eq!(HttpTransport::ANNOTATION_BYTES, 1 << 20);
 }
 
-/// Notes what is logged.
+/// Notes the lines of the log.
 #[derive(Clone, Default)]
 struct Logged(Arc<Mutex<Vec<String>>>);
 

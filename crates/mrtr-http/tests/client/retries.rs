@@ -1,4 +1,5 @@
-//! Sent again only where that is safe: where it did not get there, or where twice is once.
+//! A client sends a request again only where that is safe: where it never got there, or where twice has the effect of
+//! once.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::scripted::{Answer, Asked, Scripted};
 
-/// Gives these, one after the other, and remembers which were refused.
+/// A provider that gives these tokens, one after the other, and remembers which were refused.
 #[derive(Debug, Default)]
 struct Tokens {
     left: Mutex<Vec<Option<&'static str>>>,
@@ -85,7 +85,7 @@ async fn a_token_that_no_header_holds_is_not_left_out_in_silence() {
     assert_eq!(scripted.asked().len(), 0);
 }
 
-/// One token after the other, as somebody else logs in.
+/// A provider of one token after the other, as another user logs in.
 #[derive(Debug, Clone, Default)]
 struct Session(std::sync::Arc<Mutex<&'static str>>);
 

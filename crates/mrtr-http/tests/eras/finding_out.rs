@@ -1,4 +1,4 @@
-//! Which era a server speaks is found out: once, at no cost where it is the modern one, and never by one code.
+//! A client finds out which era a server speaks: once, at no cost where it is the modern one, and never by one code.
 
 use mrtr_client::{CallError, CallErrorKind, Client, ObservedTransport, WireMessage};
 use mrtr_schema::{Era, Revision};
@@ -11,7 +11,7 @@ use crate::tracker::{Outside, answering, builder, server, text};
 
 const JSON: &str = "application/json";
 
-/// What servers of the legacy era say to what they do not understand: each in its own way.
+/// The answers of servers of the legacy era to what they do not understand: each in its own way.
 const REFUSALS: [Refusal; 9] = [
     (400, "text/plain", "Bad Request: Missing session ID"),
     (400, JSON, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#),
@@ -74,7 +74,7 @@ async fn er_4_a_modern_server_is_called_at_the_cost_of_the_call() {
     }
 }
 
-/// Both eras answer this error, and a server of both eras would take `initialize`.
+/// Both eras answer this error, and a server of both eras would accept `initialize`.
 #[tokio::test]
 async fn er_4_an_error_of_a_modern_server_moves_no_client_into_a_session() {
     let front = Front::start(server(&Outside::default()), None).await;
@@ -108,8 +108,8 @@ async fn er_4_no_fallback_after_a_recognised_modern_error() {
     }
 }
 
-/// The first answer says nothing of the era, so that the server is asked for its versions; the latest that both have is
-/// spoken from then on.
+/// The first answer says nothing of the era, so the client asks the server for its versions, and speaks the latest that
+/// both have from then on.
 #[tokio::test]
 async fn er_4_the_version_is_chosen_from_what_the_server_says_it_has() {
     for (versions, chosen) in [

@@ -1,4 +1,4 @@
-//! What stands before our own server: it notes what comes, refuses what a legacy server would not understand, and cuts
+//! A proxy before our own server: it notes what comes, refuses what a legacy server would not understand, and cuts
 //! streams off.
 
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// What it is, in a word: the method, the verb, or that it answers.
+    /// A word for this request: the method, the verb, or that it answers.
     pub(crate) fn kind(&self) -> String {
         match (&*self.verb, self.message["method"].as_str()) {
             ("POST", Some(method)) => method.to_owned(),
@@ -49,7 +49,7 @@ struct Inner {
     endpoint: RwLock<Endpoint>,
     refusal: Mutex<Option<Refusal>>,
     seen: Mutex<Vec<Seen>>,
-    /// So many streams are cut off behind their first question.
+    /// The number of streams to cut off behind their first question.
     cuts: AtomicUsize,
     address: SocketAddr,
 }
@@ -69,7 +69,7 @@ impl Front {
         front
     }
 
-    /// Another server takes the place of the one behind it.
+    /// Puts another server in the place of the one behind the proxy.
     pub(crate) fn replace(&self, server: Server, refusal: Option<Refusal>) {
         *self.0.endpoint.write().unwrap() = Endpoint::anonymous(server);
         *self.0.refusal.lock().unwrap() = refusal;

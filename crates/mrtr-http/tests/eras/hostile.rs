@@ -1,4 +1,4 @@
-//! Servers of the legacy era that keep to no rule: each costs its client a bounded amount, and is told of.
+//! Servers of the legacy era that keep to no rule: each costs its client a bounded amount, and the client reports it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ fn done(asked: &Asked) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
-/// What the client answered, by the ids of the questions.
+/// The client's answers, with the ids of the questions.
 fn answers(scripted: &Scripted) -> Vec<Value> {
     let is_answer = |asked: &Asked| asked.message.get("method").is_none();
     scripted.asked().into_iter().filter(is_answer).map(|asked| asked.message).collect()

@@ -14,7 +14,7 @@ use mrtr_server::{Builder as ServerBuilder, Failure, Flow, Server, Tool};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-/// Counts what is done outside, and holds a tool that waits.
+/// Counts the effects outside the server, and holds a tool that waits.
 #[derive(Clone)]
 pub(crate) struct Outside(Arc<Inner>);
 
@@ -52,7 +52,7 @@ async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure>
     resolve(&flow, &update, link).await
 }
 
-/// Asks a person, a model and for roots, all at once.
+/// Asks a person and a model, and asks for roots, all at once.
 async fn everything(flow: Flow) -> Result<String, Failure> {
     let params = CreateMessageParams::new([SamplingMessage::user("Capital of France?")], 10_u64);
     let asked = (flow.elicit::<Resolved>("how", "How?"), flow.sample("capital", params), flow.roots("where"));
@@ -94,7 +94,7 @@ pub(crate) fn server(outside: &Outside) -> Server {
     builder(outside).build().unwrap()
 }
 
-/// What a person answers in the Azure DevOps flow: whichever form it is.
+/// A person's answers in the Azure DevOps flow, to either of its forms.
 async fn fill_in(form: FormRequest) -> Result<ElicitResult, mrtr_client::AnswerError> {
     let is_first = form.fields().any(|field| field.name == "resolution");
     if is_first {

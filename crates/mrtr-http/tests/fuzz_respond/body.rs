@@ -12,7 +12,8 @@ use mrtr_schema::Envelope;
 use fixture::{Answer, LIMIT, answer};
 use request::Draft;
 
-/// Panics where something that must hold does not. Gives how long the body was, and the status it got.
+/// Checks an answer, and panics where something that must hold does not. Returns the length of the body, and the status
+/// that it got.
 pub(crate) fn check(input: &[u8]) -> Option<(usize, u16)> {
     let [part, pieces, rest @ ..] = input else { return None };
     let draft = match part % 4 {
@@ -53,7 +54,7 @@ fn is_clear(answer: &Answer) {
     }
 }
 
-/// What is refused before it is a message.
+/// The statuses of requests that the endpoint refuses before they are messages.
 const REFUSED: [u16; 6] = [400, 403, 405, 406, 413, 415];
 
 /// Inputs to start from.

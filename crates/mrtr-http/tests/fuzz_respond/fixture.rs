@@ -37,7 +37,7 @@ async fn hello(_: Flow) -> Result<String, Failure> {
 }
 
 thread_local! {
-    /// One at a time on each thread: whatever keeps its place, the next one notices.
+    /// An endpoint for one request at a time on each thread: if a request keeps its place, the next one fails.
     static SERVED: (Runtime, Endpoint) = (runtime(), endpoint());
 }
 
@@ -52,14 +52,15 @@ fn endpoint() -> Endpoint {
     endpoint.body_limit(LIMIT).body_budget(LIMIT.div_ceil(3) * 4)
 }
 
-/// Enough for a body to be gathered in several parts, and no more: long bodies are slow. There is room for one.
+/// The most bytes of a body: enough to be gathered in several parts, and no more, since long bodies are slow. The
+/// budget has room for one.
 pub(super) const LIMIT: usize = 96 << 10;
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime needs nothing")
 }
 
-/// What came back: of a stream, its first event.
+/// The response that came back: of a stream, its first event.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) media_type: String,

@@ -27,8 +27,8 @@ impl Draft {
         Self(text)
     }
 
-    /// The genuine one with a body of up to 128 KiB, and changes. The first three bytes say how long it is and with what
-    /// it is filled.
+    /// The genuine one with a body of up to 128 KiB, and changes. The first three bytes say how long it is and with
+    /// what it is filled.
     pub(super) fn padded(told: &[u8]) -> Self {
         let [high, low, filling, changes @ ..] = told else { return Self::genuine() };
         let size = 2 * usize::from(u16::from_be_bytes([*high, *low]));
@@ -40,19 +40,19 @@ impl Draft {
         draft.changed(changes)
     }
 
-    /// With spaces after its body, so that this is so long.
+    /// Adds spaces after the body, so that it has this length.
     pub(super) fn filled(self, size: usize) -> Self {
         let missing = size.saturating_sub(self.body().len());
         Self([self.0, vec![b' '; missing]].concat())
     }
 
-    /// With this as an argument that nobody asked for.
+    /// Adds this as an argument that the tool does not have.
     fn argued(self, text: &str) -> Self {
         let whole = String::from_utf8(self.0).expect("it is genuine");
         Self(whole.replace("\"arguments\":{}", &format!("\"arguments\":{{\"x\":\"{text}\"}}")).into_bytes())
     }
 
-    /// With up to 16 changes, each told by four bytes: what is done, where, and with which byte.
+    /// Makes up to 16 changes, each described by four bytes: the kind of change, the place, and the byte.
     pub(super) fn changed(self, changes: &[u8]) -> Self {
         let Self(mut text) = self;
         let (changes, _) = changes.as_chunks::<4>();

@@ -1,4 +1,4 @@
-//! Who calls: asked for every request, bound to the state, and anonymous only where that was said.
+//! The caller of a request: asked for every time, bound to the state, and anonymous only where the operator said so.
 
 use http::request::Parts;
 use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
@@ -81,7 +81,7 @@ async fn anonymous_is_nobody() {
     assert_eq!(site.answer(&Post::of(&again)).await.json()["result"]["content"][0]["text"], "nobody");
 }
 
-/// Whichever of them a proxy looked at, the authenticator may look at the other one.
+/// Two credentials are refused: whichever of them a proxy looked at, the authenticator may look at the other one.
 #[tokio::test]
 async fn two_credentials_are_none() {
     for site in [site(), Site::of(Server::builder("test", "1.0.0").tool(Tool::new("who", who)).build().unwrap())] {

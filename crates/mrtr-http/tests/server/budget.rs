@@ -19,7 +19,8 @@ use crate::support::message::{Post, call, request, retry, watched};
 use crate::support::{Site, until};
 use crate::tools::{self, Gate};
 
-/// Room for one of [`LARGE`] and not for two, beside what does not count, in the three quarters that one caller may have.
+/// Room for one of [`LARGE`] and not for two, beside what does not count, in the three quarters that one caller may
+/// have.
 const BUDGET: usize = 100_000;
 const LARGE: usize = 60_000;
 
@@ -139,7 +140,7 @@ async fn ht_8_a_client_that_is_sent_away_in_the_middle_of_a_body_reads_why() {
     assert_eq!(wire.rest().await, b"", "what is left of the body is no request");
 }
 
-/// Of two bodies that fill what their caller may have, the one that wants more goes, and the other one may go on.
+/// Two bodies fill what their caller may have: the one that wants more goes, and the other one may go on.
 #[tokio::test]
 async fn ht_8_bodies_do_not_wait_for_each_other() {
     let endpoint = Endpoint::anonymous(tools::server()).body_budget(3 * (FREE + PART));
@@ -177,7 +178,7 @@ async fn ht_8_a_body_that_breaks_off_gives_its_room_back() {
 
 /// A body of up to this size does not count.
 const FREE: usize = Endpoint::UNCOUNTED_BODY;
-/// How much is taken of the budget at a time.
+/// The bytes that a body takes of the budget at a time.
 const PART: usize = 64 << 10;
 
 /// A request whose body comes as it is sent here.

@@ -28,10 +28,10 @@ async fn ht_8_one_connection_too_many_waits_until_another_closes() {
     assert_eq!(text(&mut second).await, "50");
 }
 
-/// Whichever threads they come to: none keeps a place free for itself.
+/// The threads share all places: none keeps a place free for itself, whichever thread a connection comes to.
 #[tokio::test]
 async fn ht_8_all_threads_together_serve_so_many_connections() {
-    /// Of four places, one is kept for another address.
+    /// The places for one address: of four, one is kept for another address.
     const MOST: usize = 3;
     let gate = Gate::default();
     let serve = Serve::new(Endpoint::anonymous(tools::builder(&gate).build().unwrap())).connections(4);

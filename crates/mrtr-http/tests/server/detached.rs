@@ -28,7 +28,7 @@ fn discover() -> Post {
     Post::of(&request("server/discover", json!({})))
 }
 
-/// One connection at a time: whoever is served next knows that the one before is gone.
+/// A server of one connection at a time: a client that is served next knows that the one before is gone.
 #[tokio::test]
 async fn ht_8_a_round_that_goes_on_without_its_client_is_a_request_that_runs() {
     for is_stream in [false, true] {

@@ -1,4 +1,4 @@
-//! Fair shares: what one caller takes, waits for or leaves unread keeps no other caller out.
+//! Fair shares: a caller that takes much, waits long or leaves replies unread keeps no other caller out.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl Authenticator for ByName {
     }
 }
 
-/// Fills what one caller may have, by requests with this header, and gives how another is answered.
+/// Fills what one caller may have, by requests with this header, and returns the answer to another caller.
 async fn other_after_full(endpoint: Endpoint, gate: &Gate, header: &str, one: &str, other: &str) -> u16 {
     let site = Site::start(Serve::new(endpoint.concurrency(8)));
     let mut running = Vec::new();
@@ -152,7 +152,7 @@ async fn ht_8_bodies_that_do_not_come_keep_nobody_out() {
     assert_eq!(last.response().await.status, 400, "it is read, and no JSON");
 }
 
-/// Nor do they keep out those whose requests run at the same time, as many as there may be.
+/// Bodies that do not come make way for requests that run, as many as there may be.
 #[tokio::test]
 async fn ht_8_bodies_that_do_not_come_make_way_for_what_runs() {
     let gate = Gate::default();
@@ -258,7 +258,7 @@ async fn ht_8_unread_replies_make_way_over_their_budget() {
     assert!(within("a reply", kept.collect()).await.is_ok(), "another's are kept");
 }
 
-/// More than the sockets of a connection hold.
+/// Returns more bytes than the sockets of a connection hold.
 async fn flood(_: Flow) -> Result<String, Failure> {
     Ok("x".repeat(FLOOD))
 }
@@ -314,7 +314,7 @@ async fn ht_8_one_address_does_not_take_all_connections() {
     assert_eq!(waiting[0].response().await.status, 200, "whoever waited is served as soon as there is a place");
 }
 
-/// Such as those of a client that sends heads which never end.
+/// Connections without a whole request make way, such as those of a client that sends heads which never end.
 #[tokio::test]
 async fn ht_8_connections_without_a_request_make_way() {
     let serve = Serve::new(Endpoint::anonymous(tools::server())).connections(8);

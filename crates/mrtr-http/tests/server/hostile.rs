@@ -1,4 +1,5 @@
-//! Whatever a stranger sends: a refusal or a reply, never a panic, and the next one is served as before.
+//! Hostile bytes: whatever a stranger sends gets a refusal or a reply, never a panic, and the server serves the next
+//! one as before.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::support::Site;
 use crate::support::message::{Post, call};
 use crate::tools;
 
-/// One server for all of them: what one input breaks, the next one finds broken.
+/// A server for all inputs: what one input breaks, the next one finds broken.
 static SITE: LazyLock<(Runtime, Site)> = LazyLock::new(|| {
     let runtime = Runtime::new().unwrap();
     let endpoint = Endpoint::anonymous(tools::server()).body_timeout(Duration::from_secs(1)).body_limit(1 << 20);
@@ -27,7 +28,7 @@ fn hello() -> Post {
     Post::of(&call("hello", json!({})))
 }
 
-/// Sends bytes and no more, and gives all that comes back.
+/// Sends bytes and no more, and returns everything that comes back.
 fn exchange(bytes: &[u8]) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {
@@ -38,7 +39,7 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Sends a request that is whole, waits for the answer, and gives all that comes back.
+/// Sends a whole request, waits for the answer, and returns everything that comes back.
 fn ask(post: &Post) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {
@@ -59,7 +60,7 @@ fn status(reply: &[u8]) -> Option<u16> {
     reply.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
 }
 
-/// Of each status there is, the ones that a stranger may see.
+/// The statuses that a stranger may see.
 const EXPECTED: [u16; 14] = [200, 202, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 431, 501];
 
 fn answers_clearly(bytes: &[u8]) {

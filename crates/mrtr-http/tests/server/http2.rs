@@ -1,4 +1,4 @@
-//! HTTP/2, for those who speak it from the start.
+//! HTTP/2, for clients that speak it from the start.
 
 use bytes::Bytes;
 use http::{Request, Response, Version};
@@ -85,7 +85,7 @@ async fn ht_8_a_body_that_there_is_no_room_for_costs_its_stream_alone() {
     assert_eq!(send(&mut sender, large("hello"), "localhost").await.status(), 200);
 }
 
-/// What a client may send before anybody has read any of it.
+/// A client may send only so much before the server has read any of it.
 #[tokio::test]
 async fn ht_8_a_connection_takes_so_much_that_nobody_has_read() {
     let site = Site::of(tools::server());
@@ -102,7 +102,7 @@ async fn ht_8_a_connection_takes_so_much_that_nobody_has_read() {
 const SETTINGS: u8 = 4;
 const WINDOW_UPDATE: u8 = 8;
 
-/// What is in the next frame of a kind.
+/// The payload of the next frame of a kind.
 async fn frame(wire: &mut Wire, kind: u8) -> Vec<u8> {
     loop {
         let head = wire.bytes(9).await;

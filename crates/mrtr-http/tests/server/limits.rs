@@ -26,7 +26,7 @@ async fn ht_8_a_body_that_says_it_is_too_large_is_not_read() {
     assert_eq!(wire.head().await.status, 413, "it is not told to continue");
 }
 
-/// Once beyond what the budget does not count, where a body is gathered in parts.
+/// One of the limits is beyond the size that the budget does not count, where the server gathers a body in parts.
 #[tokio::test]
 async fn ht_8_a_body_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() {
     for limit in [1000, 300_000] {

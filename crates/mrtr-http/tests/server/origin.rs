@@ -1,4 +1,4 @@
-//! Whom a request is for and which page sent it: this machine, unless more is said.
+//! The host of a request and the page that sent it: only this machine, unless the operator allows more.
 
 use std::net::SocketAddr;
 

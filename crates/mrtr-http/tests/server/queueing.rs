@@ -1,4 +1,4 @@
-//! How long a request waited is told by the server's clock alone.
+//! The server's clock alone tells how long a request has waited.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -25,7 +25,7 @@ async fn patient(flow: Flow) -> Result<&'static str, Failure> {
     Ok("done")
 }
 
-/// What a server whose clock stands still answers if its clock goes on by this much before the body comes.
+/// The answer of a server whose clock stands still, but goes on by this much before the body comes.
 async fn result_after(waited: Duration) -> Value {
     let clock = FixedClock::default();
     let server = Server::builder("queueing", "1.0.0").clock(clock.clone()).shedder(ShedAfterQueueing(PATIENCE));

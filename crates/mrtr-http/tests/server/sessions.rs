@@ -17,7 +17,7 @@ use crate::support::message::{self, Post, request, retry};
 use crate::support::{Site, until, within};
 use crate::tools::{self, Gate};
 
-/// Counts what is done outside.
+/// Counts the effects outside the server.
 #[derive(Clone, Default)]
 struct Links(Arc<AtomicUsize>);
 
@@ -231,7 +231,7 @@ async fn a_probe_pins_nothing() {
     let again = site.answer(&probe.with("Mcp-Session-Id", &client.session)).await;
     assert_eq!(again.status, 200);
     assert_eq!(client.send(&call(1, "hello", &json!({}))).await.status, 200);
-    // One that says no version is told which there are.
+    // The server tells a client without a version which versions there are.
     let bare = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover" });
     let refused = site.answer(&Post::plain(bare.to_string())).await;
     assert_eq!((refused.status, refused.code()), (400, Some(-32602)));

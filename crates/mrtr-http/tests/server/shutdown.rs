@@ -1,4 +1,4 @@
-//! The end of a server: what runs is finished, what listens is told, and nobody is waited for too long.
+//! The end of a server: running requests finish, subscriptions end, and the server waits for no client too long.
 
 use std::time::Duration;
 
@@ -74,7 +74,8 @@ async fn what_does_not_end_is_dropped_when_grace_is_over() {
     assert_eq!(wire.rest().await, b"");
 }
 
-/// A `tasks/result` of the older revisions waits for as long as its task works: it is answered first, and then HTTP ends.
+/// A `tasks/result` of the older revisions waits for as long as its task works: it is answered first, and then HTTP
+/// ends.
 #[tokio::test]
 async fn a_result_that_is_waited_for_is_answered_and_does_not_hold_the_end_up() {
     for revision in [Revision::Draft202602, Revision::Sep2322] {

@@ -27,7 +27,7 @@ impl Draft {
     }
 }
 
-/// One way to spoil a request, and what comes of it.
+/// A way to spoil a request, and the answer that it gets.
 struct Row {
     what: &'static str,
     in_message: fn(&mut Value),
@@ -122,7 +122,7 @@ fn endpoint() -> Endpoint {
     Endpoint::new(server.build().unwrap(), Good).body_limit(2048)
 }
 
-/// Spoilt in these ways. Later rows first: what they change, earlier ones may still take away.
+/// Spoils a request in these ways. Later rows come first: earlier ones may take away what they changed.
 fn spoilt(rows: &[&Row]) -> Post {
     let mut draft =
         Draft { message: call("order", json!({ "item": "tea" })), spoil_message: Vec::new(), spoil_post: Vec::new() };
@@ -215,7 +215,8 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
     }
 }
 
-/// What clients of older revisions begin with has neither metadata nor headers: a server without sessions refuses it.
+/// A server without sessions refuses the first request of clients of older revisions: it has neither metadata nor
+/// headers.
 #[tokio::test]
 async fn er_2_initialize_is_told_the_versions_whatever_it_lacks() {
     let site = Site::of(tools::builder(&tools::Gate::default()).legacy(mrtr_server::Legacy::Refuse).build().unwrap());
@@ -272,7 +273,7 @@ async fn busy_prompt(_: Flow) -> Result<String, Failure> {
     Err(ProtocolError::busy().into())
 }
 
-/// As one that did not reach the server because too much was going on.
+/// Its status is that of a request that did not reach the server because too much was going on.
 #[tokio::test]
 async fn ht_7_a_request_that_a_busy_store_turned_away_may_come_back_soon() {
     let server = Server::builder("test", "1.0.0").prompt(Prompt::new("busy", busy_prompt));
@@ -319,7 +320,7 @@ async fn ht_2_a_notification_is_what_its_header_says() {
     }
 }
 
-/// Both are repeated in what is answered, and would be kept for as long as nobody reads that.
+/// The answer repeats both, and the server would keep them for as long as the client does not read it.
 #[tokio::test]
 async fn ht_8_ids_and_progress_tokens_have_a_length() {
     let site = Site::of(tools::server());

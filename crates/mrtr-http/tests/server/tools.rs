@@ -32,7 +32,7 @@ pub(crate) async fn hello(_: Flow) -> Result<&'static str, Failure> {
     Ok("Hello")
 }
 
-/// What a tool that waits is watched and let go by.
+/// A gate at which tools wait: tests see who waits, and let them go.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<Inner>);
 
@@ -52,32 +52,32 @@ impl Default for Inner {
 }
 
 impl Gate {
-    /// Lets one through.
+    /// Lets one tool through.
     pub(crate) fn open(&self) {
         self.0.open.add_permits(1);
     }
 
-    /// Waits until somebody waits at it.
+    /// Waits until a tool waits at the gate.
     pub(crate) async fn reached(&self) {
         within("a tool at the gate", self.0.reached.acquire()).await.unwrap().forget();
     }
 
-    /// Waits until somebody who waited at it is gone.
+    /// Waits until a tool that waited at the gate is gone.
     pub(crate) async fn dropped(&self) {
         within("the end of a tool at the gate", self.0.dropped.acquire()).await.unwrap().forget();
     }
 
-    /// How many wait at it.
+    /// The number of tools that wait at the gate.
     pub(crate) fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::SeqCst)
     }
 
-    /// How many got through.
+    /// The number of tools that got through.
     pub(crate) fn passed(&self) -> usize {
         self.0.done.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is let through.
+    /// Waits until the test lets it through.
     pub(crate) async fn pass(&self) {
         struct Waiting<'a>(&'a Gate);
         impl Drop for Waiting<'_> {

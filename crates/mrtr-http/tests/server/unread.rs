@@ -22,7 +22,7 @@ use crate::tools;
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// How many runs there are: each is counted until it is dropped.
+/// The number of runs: each counts until it is dropped.
 #[derive(Clone, Default)]
 struct Runs(Arc<AtomicUsize>);
 
@@ -45,7 +45,7 @@ impl Runs {
     }
 }
 
-/// Reports progress for as long as somebody listens.
+/// Reports progress for as long as a client listens.
 async fn report(flow: Flow) -> Result<String, Failure> {
     let _run = flow.state::<Runs>().begin();
     for progress in 0_i64.. {
@@ -81,7 +81,8 @@ fn server(runs: &Runs) -> Server {
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// A connection whose streams each have room for so many bytes, and no more until they are read. Over when it closes.
+/// Opens a connection whose streams each have room for this many bytes, and for no more until the client reads them.
+/// The task ends when the connection closes.
 async fn connect(site: &Site, window: u32) -> (Sender, JoinHandle<()>) {
     let stream = TcpStream::connect(site.address).await.unwrap();
     let mut builder = Builder::new(TokioExecutor::new());
@@ -176,7 +177,7 @@ async fn ht_8_a_large_reply_arrives_whole_in_small_pieces() {
     assert_eq!(reply["result"]["content"][0]["text"].as_str().unwrap().len(), LARGE);
 }
 
-/// The end of such a reply is in the connection's memory already: nothing but its end gives that back.
+/// The end of such a reply is in the connection's memory already, and only the end of the connection frees it.
 #[tokio::test]
 async fn ht_8_a_connection_that_leaves_replies_unread_is_closed() {
     let site = Site::start(Serve::new(Endpoint::anonymous(server(&Runs::default()))).write_timeout(LIMIT));

@@ -38,12 +38,12 @@ impl Post {
         Self { method: "POST", path: "/mcp".to_owned(), headers, body: body.into() }
     }
 
-    /// With this header once.
+    /// Sets this header, so that it is there once.
     pub(crate) fn with(self, name: &str, value: &str) -> Self {
         self.without(name).also(name, value)
     }
 
-    /// With this header, whether it is there already or not.
+    /// Adds this header, even if it is there already.
     pub(crate) fn also(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -64,13 +64,13 @@ impl Post {
         format!("{} {} HTTP/1.1\r\n{}", self.method, self.path, headers.collect::<String>())
     }
 
-    /// All of it, as bytes.
+    /// Returns the whole request as text.
     pub(crate) fn text(&self) -> String {
         format!("{}Content-Length: {}\r\n\r\n{}", self.head(), self.body.len(), self.body)
     }
 }
 
-/// What a request of the published revision says of its client.
+/// The metadata by which a request of the published revision describes its client.
 pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

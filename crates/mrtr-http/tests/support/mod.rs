@@ -1,4 +1,4 @@
-//! What the tests share: a server on a socket, HTTP as bytes, and messages.
+//! Helpers that the tests share: a server on a socket, HTTP as bytes, and messages.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -20,7 +20,7 @@ pub(crate) async fn within<F: Future>(what: &str, waiting: F) -> F::Output {
     tokio::time::timeout(WATCHDOG, waiting).await.unwrap_or_else(|_| panic!("this never came: {what}"))
 }
 
-/// Waits until something is so, or fails.
+/// Waits until a condition holds, or fails.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {
@@ -49,7 +49,7 @@ impl Site {
         Self { address, stop, running }
     }
 
-    /// With everything as it is by default.
+    /// Starts a server with all defaults.
     pub(crate) fn of(server: Server) -> Self {
         Self::start(Serve::new(Endpoint::anonymous(server)))
     }
@@ -58,7 +58,7 @@ impl Site {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Tells it to stop, and gives what says when it has.
+    /// Tells the server to stop, and returns a handle to wait for its end.
     pub(crate) fn stop(self) -> JoinHandle<std::io::Result<()>> {
         let _ = self.stop.send(());
         self.running

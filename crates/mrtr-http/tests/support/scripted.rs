@@ -29,7 +29,7 @@ impl Asked {
     }
 }
 
-/// What a script does with a request.
+/// The answer of a script to a request.
 pub(crate) enum Answer {
     /// These bytes, on a connection that is then closed.
     Bytes(Vec<Vec<u8>>),

@@ -28,7 +28,7 @@ impl Wire {
         Self(BufReader::new(stream))
     }
 
-    /// What the other side does not want any more is its own business.
+    /// Sends these bytes. An error is ignored: the other side may not want them any more.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
@@ -60,7 +60,7 @@ impl Wire {
         Response { status, headers: self.headers().await, body: Vec::new() }
     }
 
-    /// What stands before an empty line.
+    /// Reads the headers, up to an empty line.
     pub(crate) async fn headers(&mut self) -> Vec<(String, String)> {
         let mut headers = Vec::new();
         loop {
@@ -70,14 +70,14 @@ impl Wire {
         }
     }
 
-    /// A line without its end; empty at the end of the connection.
+    /// Reads a line without its end. It is empty at the end of the connection.
     pub(crate) async fn line(&mut self) -> String {
         let mut line = String::new();
         within("a line", self.0.read_line(&mut line)).await.unwrap();
         line.trim_end().to_owned()
     }
 
-    /// The next piece of a body that comes in pieces.
+    /// Reads the next piece of a body that comes in pieces.
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line().await, 16).unwrap();
         let mut chunk = vec![0; length];
@@ -99,14 +99,14 @@ impl Wire {
         }
     }
 
-    /// So many bytes.
+    /// Reads this many bytes.
     pub(crate) async fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         within("so many bytes", self.0.read_exact(&mut bytes)).await.unwrap();
         bytes
     }
 
-    /// All that comes until the connection ends, well or not.
+    /// Reads everything that comes until the connection ends, well or not.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         let _ = within("the end of the connection", self.0.read_to_end(&mut rest)).await;

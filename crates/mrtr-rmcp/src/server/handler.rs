@@ -1,4 +1,4 @@
-//! What rmcp asks a handler, and which of the two answers: the flows, or the handler beside them.
+//! The methods of an rmcp handler, each answered by the flows or by the handler beside them.
 
 use std::borrow::Cow;
 
@@ -55,14 +55,14 @@ impl<H: ServerHandler> Flows<H> {
         T::read(&self.answer(method, params, context).await?)
     }
 
-    /// The other handler, if our server says that it does not know what is asked for.
+    /// Returns the other handler if our server does not know what a request asks for.
     fn other_for<T>(&self, answered: &Result<T, ErrorData>) -> Option<&H> {
         let unknown = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS];
         let is_unknown = answered.as_ref().is_err_and(|error| unknown.contains(&error.code));
         self.beside.as_ref().filter(|_| is_unknown)
     }
 
-    /// A page of a list that both have a part in.
+    /// Returns a page of a list that both have a part in.
     async fn page<'a, P: Page, F>(
         &'a self,
         request: Option<PaginatedRequestParams>,
@@ -235,7 +235,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let ours = self.result::<IgnoredAny>("logging/setLevel", &request, &context).await;
-        // It is meant for both, and either may have nothing to log.
+        // The level is meant for both, and either may have nothing to log.
         let theirs = match &self.beside {
             Some(other) => other.set_level(request, context).await,
             None => return ours.map(drop),
@@ -334,13 +334,13 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         }
     }
 
-    /// Methods of extensions, and requests that rmcp could not read: our server says what is wrong with those.
+    /// Answers methods of extensions, and requests that rmcp could not read: our server says what is wrong with those.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // It would begin a session that has no client.
+        // This would begin a session that has no client.
         if request.method == "initialize" {
             return Err(ErrorData::invalid_params("`initialize` cannot be read", None));
         }
@@ -386,7 +386,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 }
 
-/// What one or the other accepts.
+/// Everything that one or the other accepts.
 fn both(mut accepted: SubscriptionFilter, theirs: SubscriptionFilter) -> SubscriptionFilter {
     let either = |ours: Option<bool>, theirs: Option<bool>| ours.filter(|accepted| *accepted).or(theirs);
     accepted.tools_list_changed = either(accepted.tools_list_changed, theirs.tools_list_changed);

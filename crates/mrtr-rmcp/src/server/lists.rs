@@ -1,5 +1,5 @@
-//! What two handlers say together: their capabilities, and lists in which the flows come first, and what both have is a
-//! flow.
+//! The answers of two handlers together: their capabilities, and lists in which the flows come first. An item that both
+//! have is a flow.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use rmcp::model::{
 };
 use serde::de::DeserializeOwned;
 
-/// Where a page of a shared list begins.
+/// The place where a page of a shared list begins.
 pub(super) enum Place {
     /// Among the flows.
     Ours(Option<String>),
-    /// Among what the other handler has.
+    /// Among the items of the other handler.
     Theirs(Option<String>),
 }
 
@@ -25,7 +25,7 @@ impl Place {
             None => Self::Ours(None),
             Some(cursor) => match cursor.strip_prefix(THEIRS) {
                 Some(cursor) => Self::Theirs(Some(cursor.to_owned())),
-                // A cursor that no page gave is refused by our server.
+                // Our server refuses a cursor that no page gave.
                 None => Self::Ours(Some(cursor.strip_prefix(OURS).unwrap_or(&cursor).to_owned())),
             },
         }
@@ -41,7 +41,7 @@ pub(super) trait Page: DeserializeOwned + Send {
     fn next(&mut self) -> &mut Option<String>;
     fn caching(&mut self) -> (&mut Option<u64>, &mut Option<CacheScope>);
 
-    /// A page of our server's; whether there is another one after it.
+    /// Marks the cursor of a page of our server's. Returns the page, and true if there is another one after it.
     fn ours(mut self) -> (Self, bool) {
         let next = self.next();
         *next = next.take().map(|cursor| format!("{OURS}{cursor}"));
@@ -49,7 +49,7 @@ pub(super) trait Page: DeserializeOwned + Send {
         (self, goes_on)
     }
 
-    /// A page of the other handler's, without what is a flow.
+    /// Returns a page of the other handler's, without items that are flows.
     fn theirs(mut self, is_flow: impl Fn(&Self::Item) -> bool) -> Self {
         let next = self.next();
         *next = next.take().map(|cursor| format!("{THEIRS}{cursor}"));
@@ -57,7 +57,7 @@ pub(super) trait Page: DeserializeOwned + Send {
         self
     }
 
-    /// This page, and one that goes on where it ends. They may be kept as long as both may.
+    /// Joins this page and the one after it. A client may keep the result as long as it may keep both.
     fn and(mut self, mut other: Self) -> Self {
         self.items().append(other.items());
         *self.next() = other.next().take();
@@ -97,13 +97,13 @@ pages! {
     ListResourceTemplatesResult: "resources/templates/list", resource_templates of ResourceTemplate;
 }
 
-/// What a server of flows says of itself. It does not change while the server lives.
+/// The information that a server of flows gives about itself. It does not change while the server lives.
 pub(super) struct Declared {
     info: Implementation,
     instructions: Option<String>,
-    /// To a client that discovers.
+    /// The capabilities for a client that discovers.
     pub(super) modern: ServerCapabilities,
-    /// To one that initializes.
+    /// The capabilities for a client that initializes.
     pub(super) legacy: ServerCapabilities,
     /// The tools that rmcp's transport asks for by name, to compare headers with arguments.
     pub(super) tools: HashMap<String, Tool>,
@@ -122,7 +122,7 @@ impl Declared {
         }
     }
 
-    /// What rmcp is told of a server that has these flows and nothing else.
+    /// The configuration for rmcp of a server that has these flows and nothing else.
     pub(super) fn config(&self) -> ServerConfig {
         let mut config = ServerConfig::new(self.modern.clone()).with_server_info(self.info.clone());
         config.instructions.clone_from(&self.instructions);
@@ -130,10 +130,10 @@ impl Declared {
     }
 }
 
-/// The revision whose capabilities a client gets that initializes: those of older ones are no others.
+/// The revision whose capabilities a client gets that initializes. Older revisions have no others.
 const NEWEST_LEGACY: Revision = Revision::LEGACY[Revision::LEGACY.len() - 1];
 
-/// What both can do.
+/// The capabilities of both.
 pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -> ServerCapabilities {
     if let Some(extensions) = &ours.extensions {
         theirs.extensions.get_or_insert_default().extend(extensions.clone());
@@ -149,7 +149,7 @@ pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -
     theirs
 }
 
-/// What has one form on the wire, as rmcp's type for it.
+/// A value that has one form on the wire, as rmcp's type for it.
 fn converted<F: Wire, T: DeserializeOwned>(ours: &F) -> Option<T> {
     let text = ours.to_json(Revision::default()).ok()?;
     serde_json::from_str(&text)

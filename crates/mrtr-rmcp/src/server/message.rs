@@ -1,5 +1,5 @@
-//! Messages between our server and rmcp: ours are text; rmcp's are types that are read from it, with a response of its own
-//! for each method that may ask.
+//! Messages between our server and rmcp: ours are text; rmcp's are types that are read from it, with a response of its
+//! own for each method that may ask.
 
 use bytes::Bytes;
 use rmcp::ErrorData;
@@ -35,11 +35,11 @@ pub(super) fn answer(id: &Value, answer: &Result<Value, ErrorData>) -> Bytes {
 pub(super) enum FromServer {
     /// The end of a call: its result as text, or an error.
     Response(Result<String, ErrorData>),
-    /// Something that it says on the way, unless rmcp has no type for it.
+    /// A notification on the way, or none if rmcp has no type for it.
     Notification(Option<ServerNotification>),
-    /// Something that it asks on the way, in a session.
+    /// A question on the way, in a session.
     Question { id: Value, request: Result<ServerRequest, ErrorData> },
-    /// It takes the question with this id back.
+    /// The server takes the question with this id back.
     Withdrawn { id: Value },
 }
 
@@ -61,7 +61,7 @@ impl FromServer {
         })
     }
 
-    /// The response, if that is what was sent.
+    /// Returns the result in a message, or an error if the message is not a result.
     pub(super) fn response(text: &str) -> Result<String, ErrorData> {
         match Self::read(text)? {
             Self::Response(response) => response,
@@ -81,7 +81,7 @@ fn typed<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result
     read(&written_text(&Called { method, params })?)
 }
 
-/// What our server sent, as rmcp's type for it.
+/// A message of our server, as rmcp's type for it.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ErrorData> {
     serde_json::from_str(text).map_err(|error| no_type(&error))
 }
@@ -95,13 +95,13 @@ fn written_text(value: &impl Serialize) -> Result<String, ErrorData> {
     serde_json::to_string(value).map_err(|error| no_type(&error))
 }
 
-/// Such as a question of an application's own kind: rmcp's types have no place for one.
+/// The error for a message that rmcp has no type for, such as a question of an application's own kind.
 fn no_type(error: &serde_json::Error) -> ErrorData {
     tracing::error!(%error, "rmcp has no type for what the server sent");
     ErrorData::internal_error("rmcp has no type for what the server sent", None)
 }
 
-/// What rmcp drops: the client has said that it does not wait for a response.
+/// The error for a cancelled request. rmcp drops it: the client has said that it does not wait for a response.
 pub(super) fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
@@ -129,11 +129,11 @@ struct Cancelled {
     request_id: Value,
 }
 
-/// A response of rmcp's that is no single type: which one it is, `resultType` says.
+/// A response of rmcp's with several types: `resultType` says which one it is.
 pub(super) trait Response: From<InputRequiredResult> {
     type Complete: DeserializeOwned + Into<Self>;
 
-    /// A result that says it is a task.
+    /// Reads a result that says it is a task.
     fn task(_text: &str) -> Result<Self, ErrorData> {
         Err(ErrorData::internal_error("only a tool becomes a task", None))
     }
@@ -148,8 +148,8 @@ pub(super) trait Response: From<InputRequiredResult> {
     }
 }
 
-/// What may ask for a visit of a URL. The published revision has dropped the `elicitationId` that rmcp's type for it
-/// still demands: the key of the question stands in.
+/// Reads a message that may ask for a visit of a URL. The published revision has dropped the `elicitationId` that
+/// rmcp's type for it still demands: the key of the question stands in.
 pub(super) fn read_asking<T: DeserializeOwned>(text: &str) -> Result<T, ErrorData> {
     let mut result: Value = read(text)?;
     let questions = result.get_mut("inputRequests").and_then(Value::as_object_mut);

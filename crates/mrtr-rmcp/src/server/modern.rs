@@ -1,4 +1,4 @@
-//! Requests of the modern era: each says all there is to know, and is answered by one reply.
+//! Requests of the modern era: each says all there is to know, and gets one reply.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::message::{self, FromServer, no_response};
 use crate::identity::Identity;
 
-/// Whether a request is of the modern era: rmcp has settled that with its client.
+/// Returns true if a request is of the modern era: rmcp has settled that with its client.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
@@ -41,7 +41,8 @@ pub(super) async fn call(
     }
 }
 
-/// What a request says of its client. Where rmcp was told so for all requests of a connection, it is said here.
+/// The metadata in which a request describes its client. If the client told rmcp once for all requests of a connection,
+/// that is added here.
 fn meta(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     let mut meta = context.meta.clone();
     if let (None, Some(version)) = (meta.protocol_version(), context.protocol_version()) {
@@ -69,14 +70,14 @@ pub(super) async fn relay(mut messages: ReplyStream, peer: &Peer<RoleServer>) ->
     Err(no_response())
 }
 
-/// Tells the client something. One that is gone hears nothing.
+/// Sends the client a notification. A client that is gone hears nothing.
 pub(super) async fn tell(peer: &Peer<RoleServer>, notification: ServerNotification) {
     if let Err(error) = peer.send_notification(notification).await {
         tracing::debug!(%error, "the client was not told");
     }
 }
 
-/// The request by which our server is told what a subscription wants to hear.
+/// The request that tells our server what a subscription wants to hear.
 pub(super) fn subscription(
     accepted: &SubscriptionFilter,
     context: &RequestContext<RoleServer>,
@@ -85,7 +86,7 @@ pub(super) fn subscription(
     Ok(message::request(&context.id, "subscriptions/listen", &params))
 }
 
-/// Passes on what changes, for as long as our server tells.
+/// Passes on notifications of changes, for as long as our server sends them.
 pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) {
     let reply = server.handle(subscription, identity.context()).await;
     let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return };

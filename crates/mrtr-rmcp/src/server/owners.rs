@@ -1,4 +1,5 @@
-//! Sessions of rmcp's HTTP service that are their callers' alone: a tower layer that gives session ids only their owner can use.
+//! Sessions of rmcp's HTTP service that are their callers' alone: a tower layer that gives session ids only their owner
+//! can use.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -17,11 +18,11 @@ use crate::identity::{Identify, Identity};
 
 /// A tower layer for rmcp's HTTP service that binds each session to the caller who opened it.
 ///
-/// rmcp's session manager does not know callers: whoever sends a session's id answers the session's questions, cancels
-/// its calls, reads its streams and ends it. Behind this layer the client gets rmcp's id sealed for the caller of
-/// `initialize`. A POST or GET by any other caller is answered as one with an unknown id, by 404, and so is a DELETE.
+/// rmcp's session manager does not know callers: any client that sends a session's id can answer the session's
+/// questions, cancel its calls, read its streams and end it. Behind this layer the client gets rmcp's id sealed for the
+/// caller of `initialize`. Any other caller that sends a POST, GET or DELETE gets 404, as for an unknown id.
 ///
-/// The layer keeps nothing, so nothing has to be forgotten when a session ends. It seals with the server's
+/// The layer keeps no state, so there is nothing to clean up when a session ends. It seals with the server's
 /// [`Sealer`](mrtr_server::Sealer): instances that share its keys know each other's sessions, as they must if rmcp
 /// restores sessions from a store. [`Flows::session_owners`](crate::Flows::session_owners) makes it.
 ///
@@ -59,27 +60,28 @@ impl SessionOwners {
         Self { sealer, identify }
     }
 
-    /// The id that a client is given in place of rmcp's.
+    /// Returns the id that a client gets in place of rmcp's.
     fn sealed(&self, session: &HeaderValue, owner: &Identity) -> Option<HeaderValue> {
         let sealed = self.sealer.seal_at_rest(KIND, &owner.to_bytes(), session.as_bytes());
         BASE64_URL_SAFE_NO_PAD.encode(sealed).try_into().ok()
     }
 
-    /// rmcp's id, if this caller is the one that it was given to.
+    /// Returns rmcp's id, if this caller is the one that got it.
     fn opened(&self, session: &HeaderValue, caller: &Identity) -> Option<HeaderValue> {
         let sealed = BASE64_URL_SAFE_NO_PAD.decode(session.as_bytes()).ok()?;
         let opened = self.sealer.open_at_rest(KIND, &caller.to_bytes(), &sealed).ok()?;
         opened.try_into().ok()
     }
 
-    /// Puts rmcp's id of the session into the headers: of another caller's session, one that rmcp does not know.
+    /// Puts rmcp's id of the session into the headers. For another caller's session it puts an id that rmcp does not
+    /// know.
     fn open_headers(&self, headers: &mut HeaderMap, caller: &Identity) -> Claim {
         let Some(shown) = headers.get(SESSION_ID) else { return Claim::None };
         let (session, claim) = match self.opened(shown, caller) {
             Some(session) => (session, Claim::Own),
             None => (HeaderValue::from_static(NO_SESSION), Claim::Foreign),
         };
-        // In place of all that were sent: rmcp reads the first.
+        // This replaces all ids that the client sent: rmcp reads the first.
         headers.insert(SESSION_ID, session);
         claim
     }
@@ -163,7 +165,7 @@ where
 #[derive(Clone)]
 struct Checked(Identity);
 
-/// Whether a request belongs to a session of rmcp's HTTP service that any caller can use who knows its id.
+/// Returns true if a request belongs to a session of rmcp's HTTP service that any caller can use who knows its id.
 pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
     let Some(parts) = extensions.get::<Parts>() else { return false };
     let is_checked = parts.extensions.get::<Checked>().is_some_and(|Checked(caller)| caller == identity);
@@ -172,8 +174,8 @@ pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
 
 const SESSION_ID: &str = "mcp-session-id";
 
-/// What an id is sealed as.
+/// The kind of payload that an id is sealed as.
 const KIND: &str = "mrtr-rmcp/session";
 
-/// No id of a session manager's, which are random.
+/// An id that no session manager gives, since those are random.
 const NO_SESSION: &str = "none";

@@ -1,5 +1,5 @@
-//! Requests of the legacy era: rmcp's session is one of our server's too, found in a table by the handshake that rmcp keeps,
-//! and its calls stay open while the client is asked.
+//! Requests of the legacy era: rmcp's session is one of our server's too, found in a table by the handshake that rmcp
+//! keeps, and its calls stay open while the client is asked.
 
 mod call;
 
@@ -22,18 +22,18 @@ use super::{modern, owners};
 use crate::identity::Identity;
 use call::OpenCall;
 
-/// A session of our server's. It ends with this.
+/// A session of our server's. It ends when this is dropped.
 pub(super) struct Session {
     server: Server,
-    /// None if the server keeps no sessions.
+    /// The id of the session, or none if the server keeps no sessions.
     id: Option<SessionId>,
     version: String,
-    /// Whose it is.
+    /// The caller that the session belongs to.
     identity: Identity,
     next_call: AtomicI64,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum Called {
     Answered(Result<String, ErrorData>),
     /// Our server has ended the session meanwhile: the request has not run.
@@ -41,7 +41,7 @@ enum Called {
 }
 
 impl Session {
-    /// Begins one for a client of which rmcp knows this.
+    /// Begins a session for a client with this handshake.
     async fn begin(server: &Server, client: &InitializeRequestParams, identity: &Identity) -> Result<Self, ErrorData> {
         let initialize = message::request(&0, "initialize", &message::written(client)?);
         let mut begun = Self {
@@ -67,13 +67,13 @@ impl Session {
         }
     }
 
-    /// What our server answers to a message.
+    /// Has our server answer a message.
     async fn answer(&self, body: Bytes) -> LegacyReply {
         let context = self.identity.context().received(self.server.arrival());
         match self.server.receive(body, context).await {
             Received::Reply(reply) => LegacyReply::Modern(reply),
             Received::Legacy(message) => {
-                // Without sessions a server is told the version with each message.
+                // Without sessions, each message tells the server the version.
                 let version = match self.id {
                     Some(_) => HeaderClaim::Missing,
                     None => HeaderClaim::Text(self.version.as_str().into()),
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Has our server answer a request. Stops when the client cancels, and then our server hears of it.
+    /// Has our server answer a request. Stops when the client cancels, and then tells our server.
     async fn call(&self, method: &str, params: &Value, context: &RequestContext<RoleServer>) -> Called {
         tokio::select! {
             biased;
@@ -118,7 +118,7 @@ impl Session {
         })
     }
 
-    /// Tells the client what changes, until it is gone.
+    /// Tells the client of changes, until it is gone.
     pub(super) async fn listen(&self, peer: &Peer<RoleServer>) {
         let Some(id) = &self.id else { return };
         while !peer.is_transport_closed() {
@@ -126,7 +126,7 @@ impl Session {
             let Ok(events) = self.server.sessions().listen(id.as_str(), &context, &HeaderClaim::Missing, None) else {
                 return;
             };
-            // It ends if too much changed at once to be told one by one. Then it begins anew.
+            // The stream ends if too much changed at once for single notifications. Then this opens another one.
             forward(events, peer).await;
         }
     }
@@ -140,7 +140,7 @@ impl Drop for Session {
     }
 }
 
-/// Passes on what changes, until there is no more of it or the client is gone.
+/// Passes on notifications of changes, until the stream ends or the client is gone.
 async fn forward(mut events: SessionStream, peer: &Peer<RoleServer>) {
     loop {
         match tokio::time::timeout(CLOSED_POLL, events.next()).await {
@@ -162,12 +162,13 @@ async fn forward(mut events: SessionStream, peer: &Peer<RoleServer>) {
 pub(super) struct Sessions {
     server: Server,
     known: Mutex<HashMap<usize, Known>>,
-    /// Set once the operator was told that rmcp's sessions are open to every caller.
+    /// True once the log has warned the operator that rmcp's sessions are open to every caller.
     has_warned: AtomicBool,
 }
 
 struct Known {
-    /// While this is here no other handshake has its address. It is gone with rmcp's session.
+    /// The handshake of rmcp's session, gone with that session. While this reference is here, no other handshake has
+    /// its address.
     handshake: Weak<InitializeRequestParams>,
     session: Arc<Session>,
 }
@@ -190,7 +191,7 @@ impl Sessions {
         if let Called::Answered(answered) = session.call(method, params, context).await {
             return answered;
         }
-        // Nothing was heard of it for long.
+        // Our server has ended the session: its client was silent for long.
         self.forget(&session);
         let session = self.of(&context.peer, identity).await?;
         match session.call(method, params, context).await {
@@ -209,8 +210,8 @@ impl Sessions {
         }
     }
 
-    /// Tells a client what changes in its session, for as long as it is there. The session begins with a request, and not
-    /// here: whose it is, a request says.
+    /// Tells a client of changes in its session, for as long as the client is there. The session does not begin here
+    /// but with a request, since only a request says who the caller is.
     pub(super) async fn tell_changes(&self, peer: &Peer<RoleServer>) {
         let Some(handshake) = peer.peer_info() else { return };
         while !peer.is_transport_closed() {
@@ -221,9 +222,9 @@ impl Sessions {
         }
     }
 
-    /// The session of a client, which begins if there is none.
+    /// Returns the session of a client, and begins one if there is none.
     async fn of(&self, peer: &Peer<RoleServer>, identity: &Identity) -> Result<Arc<Session>, ErrorData> {
-        // Without a handshake nothing is known of the client, and the session serves one request.
+        // Without a handshake our server knows nothing of the client, and the session serves one request.
         let Some(handshake) = peer.peer_info() else {
             let client = InitializeRequestParams::default();
             return Session::begin(&self.server, &client, identity).await.map(Arc::new);
@@ -240,15 +241,15 @@ impl Sessions {
         self.known().get(&Arc::as_ptr(handshake).addr()).map(|known| Arc::clone(&known.session))
     }
 
-    /// Keeps a session that has begun, unless another request of its client was quicker. Those of clients that are gone
-    /// are forgotten: there are never more than there were clients at once.
+    /// Keeps a session that has begun, unless another request of its client was quicker. This forgets the sessions of
+    /// clients that are gone, so there are never more than there were clients at once.
     fn enter(&self, handshake: &Arc<InitializeRequestParams>, begun: Session) -> Arc<Session> {
         let begun = Known { handshake: Arc::downgrade(handshake), session: Arc::new(begun) };
         let mut known = self.known();
         let gone: Vec<_> = known.extract_if(|_, known| known.handshake.strong_count() == 0).collect();
         let session = Arc::clone(&known.entry(Arc::as_ptr(handshake).addr()).or_insert(begun).session);
         drop(known);
-        // They end here, where nothing is locked.
+        // These sessions end here, outside the lock.
         drop(gone);
         session
     }
@@ -262,10 +263,10 @@ impl Sessions {
     }
 }
 
-/// In the words that our server has for it.
+/// The error for a session that has ended, in the words of our server.
 fn ended() -> ErrorData {
     ErrorData::invalid_request("There is no such session; begin anew with `initialize`", None)
 }
 
-/// How often to look whether a client that hears nothing is still there: rmcp does not say when it goes.
+/// The time between two looks at whether a client that hears nothing is still there: rmcp does not say when it goes.
 const CLOSED_POLL: Duration = Duration::from_secs(1);

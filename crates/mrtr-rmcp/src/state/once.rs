@@ -1,4 +1,4 @@
-//! Single use in a handler by hand: what it does for a state is done once, however often the state is sent.
+//! Single use in a handler by hand: it does its work for a state once, however often the client sends the state.
 
 use std::convert::Infallible;
 use std::slice;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{RetryRound, refused};
 
-/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
+/// The time that a reservation stands unless it is renewed, and that a retry waits for one that runs.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// What the work is called in the store's record: there is no other.
+/// The name of the work in the store's record, which has no other work.
 const WORK: &str = "work";
 
-/// How the work went, as the store keeps it.
+/// The outcome of the work, as the store keeps it.
 #[derive(Serialize, Deserialize)]
 enum Kept<T> {
     Done(T),
@@ -28,11 +28,12 @@ enum Kept<T> {
 }
 
 impl<P> RetryRound<P> {
-    /// Does this once for the state that the round brought: of many copies of it one does the work, and the others wait
-    /// for the outcome and get the same. Errors are outcomes too. With other answers the state is refused.
+    /// Does this work once for the state that the round brought. If the client sends the state several times, one round
+    /// does the work, and the others wait for its outcome and return the same. Errors are outcomes too. A state that
+    /// comes back with other answers is refused.
     ///
-    /// If the work began and was dropped, or the process died under it, it is not known how far it came: it is not begun
-    /// again, and retries get an error that says so.
+    /// If the work began and was dropped, or the process died during it, the store cannot tell how far it came. The
+    /// work does not begin again, and retries get an error that says so.
     ///
     /// ```
     /// use mrtr_rmcp::state::RetryRound;
@@ -119,7 +120,7 @@ async fn run<T: Serialize>(
     outcome
 }
 
-/// Renews a reservation for as long as this is polled, where the thread did not.
+/// Renews a reservation for as long as this is polled, whenever the thread has not done so.
 async fn renew(store: &dyn SingleUse, reservation: &Reservation, held: &HeldLease<Held>) -> Infallible {
     loop {
         tokio::time::sleep(LEASE / 3).await;
@@ -134,7 +135,7 @@ async fn renew(store: &dyn SingleUse, reservation: &Reservation, held: &HeldLeas
     }
 }
 
-/// Has a reservation renewed by the thread for as long as the value lives: work may block its own.
+/// Has a thread renew a reservation for as long as the returned value lives: the work may block its own thread.
 fn hold(store: &dyn SingleUse, reservation: &Reservation) -> HeldLease<Held> {
     let keeper = Arc::new(Mutex::new(store.lease_keeper()));
     let held = Held { keeper, reservation: reservation.clone() };

@@ -15,7 +15,8 @@ use serde::Serialize;
 
 use crate::identity::Identity;
 
-/// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes it.
+/// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes
+/// it.
 ///
 /// ```
 /// use mrtr_rmcp::state::Round;
@@ -28,9 +29,9 @@ use crate::identity::Identity;
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a request brings a state, or it does not")]
 pub enum Round<P> {
-    /// There is no state yet.
+    /// The first round: there is no state yet.
     First(FirstRound),
-    /// There is one, and it holds what the handler sealed.
+    /// A retry: its state holds what the handler sealed.
     Retry(RetryRound<P>),
 }
 
@@ -54,15 +55,15 @@ impl FirstRound {
         Self(request)
     }
 
-    /// Asks the client, and gives it this to keep.
+    /// Asks the client these questions, and gives it `kept` to bring back, sealed.
     pub fn ask<P: Payload>(&self, questions: InputRequests, kept: &P) -> Result<InputRequiredResult, ErrorData> {
         let state = self.0.seal(|sealer, binding| sealer.seal(kept, binding, SystemTime::now().into()))?;
         Ok(asking(questions, state))
     }
 }
 
-/// A round that goes on from what the handler has sealed. Its state has opened: it is ours, fresh, and came with the
-/// request and from the caller it was sealed for.
+/// A round that continues from what the handler has sealed. Its state has opened: it is ours and fresh, and it came
+/// with the request and from the caller that it was sealed for.
 ///
 /// ```
 /// use mrtr_rmcp::state::RetryRound;
@@ -90,14 +91,14 @@ impl<P> RetryRound<P> {
         Ok(Self { request, opened: Box::new(opened), token_use })
     }
 
-    /// What the handler has sealed in the round before.
+    /// Returns what the handler sealed in the round before.
     pub fn state(&self) -> &P {
         self.opened.payload()
     }
 }
 
 impl<P: Payload> RetryRound<P> {
-    /// Asks the client again, and gives it this to keep.
+    /// Asks the client again, and gives it `kept` to bring back, sealed.
     pub fn ask(&self, questions: InputRequests, kept: &P) -> Result<InputRequiredResult, ErrorData> {
         let options = SealOptions::new(self.opened.next_round());
         let state =
@@ -112,7 +113,8 @@ impl<P> fmt::Debug for RetryRound<P> {
     }
 }
 
-/// What asks for nothing is a state alone: the client retries, and brings no answers.
+/// A result that asks these questions. Without questions it is a state alone: the client retries, and brings no
+/// answers.
 fn asking(questions: InputRequests, state: String) -> InputRequiredResult {
     InputRequiredResult::new(Some(questions).filter(|questions| !questions.is_empty()), Some(state))
 }
@@ -121,7 +123,7 @@ fn asking(questions: InputRequests, state: String) -> InputRequiredResult {
 pub(super) struct BoundRequest {
     method: &'static str,
     subject: String,
-    /// As text, which a digest is made of.
+    /// The parameters as text, for the digest.
     params: String,
     identity: Identity,
     sealer: Sealer,
@@ -165,7 +167,8 @@ fn invalid(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::invalid_params(error.to_string(), None)
 }
 
-/// A request on which a server may ask: of `tools/call`, `prompts/get` or `resources/read`. There are no others.
+/// A request to which a server may answer with questions: `tools/call`, `prompts/get` or `resources/read`. There are no
+/// others.
 ///
 /// ```
 /// use mrtr_rmcp::state::MayAsk;
@@ -176,9 +179,9 @@ fn invalid(error: &dyn std::error::Error) -> ErrorData {
 /// ```
 pub trait MayAsk: Request {}
 
-/// What is known of such a request. It is not to be implemented elsewhere.
+/// The parts of a request that [`MayAsk`] marks. Other crates cannot implement it.
 pub trait Request: Serialize {
-    /// The method.
+    /// The method of the request.
     const METHOD: &'static str;
 
     /// The tool or prompt by name, or the resource by URI.

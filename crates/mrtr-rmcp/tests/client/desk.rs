@@ -21,11 +21,11 @@ use tokio::sync::watch;
 #[derive(Clone, Default)]
 pub(crate) struct Desk {
     pub(crate) booked: Arc<AtomicU32>,
-    /// How many calls of `stall` have begun, and how many were cancelled.
+    /// The number of calls of `stall` that have begun, and of those that were cancelled.
     pub(crate) stalled: Arc<watch::Sender<(u32, u32)>>,
 }
 
-/// Of a tool without arguments.
+/// The schema of a tool without arguments.
 fn schema() -> Arc<JsonObject> {
     Arc::new(JsonObject::from_iter([("type".to_owned(), json!("object"))]))
 }
@@ -122,7 +122,7 @@ pub(crate) async fn visit(url: &str) -> RunningService<RoleClient, Silent> {
     Silent.serve_with_lifecycle(transport, discover()).await.expect("it begins")
 }
 
-/// Fails if rmcp asks it: our client has answered, or nothing has.
+/// A handler that fails if rmcp asks it: our client has answered, or nothing has.
 #[derive(Clone)]
 pub(crate) struct Silent;
 

@@ -1,4 +1,4 @@
-//! Our client's loop over rmcp's client: three rounds on a server by hand, and calls that are put down and picked up.
+//! Our client's loop over rmcp's client: three rounds on a server by hand, and calls that are saved and resumed.
 
 mod desk;
 mod numbers;

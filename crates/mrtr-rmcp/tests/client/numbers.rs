@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::desk::{Silent, discover};
 
-/// Answers over a stream, and hands on each call as the text that came.
+/// Serves a stream, and hands on each call as the text that came.
 async fn eavesdrop(stream: DuplexStream, calls: mpsc::UnboundedSender<String>) {
     let (read, mut write) = tokio::io::split(stream);
     let mut lines = BufReader::new(read).lines();
@@ -29,7 +29,7 @@ async fn eavesdrop(stream: DuplexStream, calls: mpsc::UnboundedSender<String>) {
     }
 }
 
-/// What the server reads of these arguments, or why they were not sent.
+/// The arguments as the server reads them, or the reason why they were not sent.
 async fn sent(arguments: &str) -> Result<String, String> {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (calls, mut heard) = mpsc::unbounded_channel();
@@ -101,7 +101,7 @@ async fn numbers_that_rmcp_would_change_are_refused_and_nothing_is_sent() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the number: it arrives with its value, an integer as an integer, or the call is refused.
+    /// Every number arrives with its value, an integer as an integer, or the call is refused.
     #[test]
     fn no_number_is_changed_on_the_way(number in "-?(0|[1-9][0-9]{0,24})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it is built");
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// What Rust's own types hold is never refused.
+    /// A number that Rust's own types hold is never refused.
     #[test]
     fn every_float_and_integer_of_64_bits_arrives(float in any::<f64>(), integer in any::<i64>(), natural in any::<u64>()) {
         prop_assume!(float.is_finite());

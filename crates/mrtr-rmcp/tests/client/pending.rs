@@ -41,7 +41,7 @@ async fn a_call_that_was_put_down_is_resumed_in_another_process() {
     assert!(printed.contains("booking 1: Tromsø to Bergen, Monday"), "{printed}");
     assert_eq!(desk.booked.load(Ordering::SeqCst), 1);
 
-    // Not at another server, whatever that says of itself.
+    // The call does not go on at another server, whatever name that server gives itself.
     let elsewhere = visit(&server).await;
     let client = Client::builder(RmcpTransport::new("https://other.example.com", elsewhere.peer().clone())).build();
     let error = client.resume(pending).await.expect_err("it is another server");

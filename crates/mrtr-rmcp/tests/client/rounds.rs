@@ -109,7 +109,7 @@ async fn a_server_that_is_gone_is_an_error_that_says_so() {
     assert_eq!(source.failure(), TransportFailure::Unreachable, "{source}");
 }
 
-/// There the server holds the call and asks by requests, which rmcp's handler answers.
+/// In a session the server holds the call and asks by requests, which rmcp's handler answers.
 #[tokio::test]
 async fn in_a_session_rmcps_own_handler_is_asked() {
     #[derive(Clone)]

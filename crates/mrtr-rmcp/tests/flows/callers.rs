@@ -1,4 +1,4 @@
-//! Who calls: states, sessions and tasks are their caller's alone.
+//! Callers: states, sessions and tasks are their caller's alone.
 
 use std::net::SocketAddr;
 
@@ -137,7 +137,7 @@ async fn at(address: SocketAddr, tenant: Option<&str>) -> RunningService<RoleCli
     Person::answering([]).serve_with_lifecycle(transport, discover).await.expect("it begins")
 }
 
-/// What a client of the legacy era sends, by hand: rmcp's own would not use the session of another.
+/// Sends a request of the legacy era by hand: rmcp's own client would not use the session of another.
 async fn post(address: SocketAddr, token: &str, session: Option<&str>, message: Value) -> reqwest::Response {
     let mut request = reqwest::Client::new()
         .post(format!("http://{address}/mcp"))

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::person::{Person, call, text};
 use crate::sites::{ALL, Lifecycle, PATIENCE, Way, connect};
 
-/// How many handlers have begun, and how many of them were dropped before their end.
+/// The number of handlers that have begun, and of those that were dropped before their end.
 #[derive(Default)]
 struct Runs {
     begun: watch::Sender<u32>,
@@ -143,8 +143,8 @@ async fn a_question_that_waited_long_enough_is_taken_back_while_its_call_goes_on
     }
 }
 
-/// What a flow says waits for its client and not in memory: one that does not read holds its call up, and when it goes
-/// the call goes too.
+/// The notifications of a flow wait for its client and not in memory: a client that does not read holds its call up,
+/// and when it goes the call goes too.
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_its_own_call_and_no_longer_than_it_is_there() {
     let flood = async |flow: Flow| {

@@ -81,7 +81,8 @@ async fn many_calls_of_one_session_are_asked_beside_each_other() {
     }
 }
 
-/// A handler does not hear that a client has gone: it looks from time to time, and forgets those when another one comes.
+/// A handler does not hear that a client has gone: it looks from time to time, and forgets those when another one
+/// comes.
 #[tokio::test]
 async fn sessions_of_clients_that_have_gone_are_forgotten() {
     let server = server();

@@ -43,7 +43,7 @@ async fn progress_and_logs_reach_rmcps_client() {
     }
 }
 
-/// What a flow says is not kept for a client that does not read: the flow waits, and ends with its client.
+/// The server keeps no notifications for a client that does not read: the flow waits, and ends with its client.
 #[tokio::test]
 async fn a_flood_of_notifications_is_heard_to_its_end() {
     for site in ALL {

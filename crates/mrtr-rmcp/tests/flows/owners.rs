@@ -86,7 +86,7 @@ impl Hand {
         request.body(message.to_string()).send().await.expect("it is sent")
     }
 
-    /// Opens a session, and gives the id that the client is to show.
+    /// Opens a session, and returns the id that the client is to send.
     async fn open(self) -> String {
         let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} },
@@ -98,7 +98,7 @@ impl Hand {
         session
     }
 
-    /// Every way to act in a session that has the call 1 with the question of this id.
+    /// Returns every way to act in a session that has the call 1 with the question of this id.
     fn attempts(self, session: &str, question: &Value) -> Vec<(&'static str, RequestBuilder)> {
         let post = |message: Value| {
             let request = self.request(Method::POST, Some(session)).header("content-type", "application/json");
@@ -128,7 +128,7 @@ fn answer(question: &Value, word: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": question, "result": { "action": "accept", "content": { "word": word } } })
 }
 
-/// Reads a stream of events until one of them is a message for which this holds.
+/// Reads a stream of events up to the first message for which this condition holds.
 async fn read(stream: &mut Response, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut said = String::new();
     let reading = async {
@@ -175,7 +175,7 @@ async fn another_caller_cannot_act_in_a_session_and_learns_no_more_than_of_an_un
     assert_eq!(ada.post(Some(&session), &call_of("whoami", 3)).await.status(), StatusCode::NOT_FOUND, "it has ended");
 }
 
-/// What rmcp restores sessions from, in a fleet.
+/// The store from which rmcp restores sessions in a fleet.
 #[derive(Default)]
 struct Shared(Mutex<HashMap<String, SessionState>>);
 
@@ -258,7 +258,7 @@ async fn rmcps_own_clients_work_behind_the_layer_in_both_lifecycles() {
 
 const WARNING: &str = "Flows::session_owners";
 
-/// What is logged while a client of each site calls three times.
+/// Counts the warnings in the log while a client calls three times.
 async fn warnings(client: &rmcp::service::RunningService<rmcp::RoleClient, Person>, log: &Log) -> usize {
     for _ in 0..3 {
         client.call_tool(call("whoami", json!({}))).await.expect("it is answered");

@@ -14,11 +14,12 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub(crate) struct Person {
     capabilities: ClientCapabilities,
-    /// By the message that asks; what has no answer is declined, and `null` never gets one.
+    /// The answers by the message that asks. A question without an entry is declined, and one with `null` never gets an
+    /// answer.
     answers: Vec<(&'static str, Value)>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) heard: Arc<watch::Sender<Vec<String>>>,
-    /// Questions whose answer the server did not wait for.
+    /// The number of questions whose answer the server did not wait for.
     pub(crate) withdrawn: Arc<watch::Sender<u32>>,
 }
 
@@ -35,7 +36,7 @@ impl Person {
         }
     }
 
-    /// Who cannot be asked.
+    /// A person who cannot be asked.
     pub(crate) fn without_forms() -> Self {
         Self { capabilities: ClientCapabilities::default(), ..Self::answering([]) }
     }

@@ -1,4 +1,4 @@
-//! Where a handler is served, and how rmcp's client gets there.
+//! The sites where a handler is served, and the ways of rmcp's client to them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use rmcp::{ClientHandler, RoleClient, ServerHandler, ServiceExt};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How rmcp's client begins.
+/// The way in which rmcp's client begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Lifecycle {
     Discover,
     Initialize,
 }
 
-/// What is between client and server.
+/// The connection between client and server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Way {
     Streams,
@@ -44,7 +44,7 @@ impl Lifecycle {
     }
 }
 
-/// Serves a handler, and gives a client that has begun.
+/// Serves a handler, and returns a client that has begun.
 pub(crate) async fn connect<C: ClientHandler + Clone>(
     handler: impl ServerHandler + Clone,
     client: &C,

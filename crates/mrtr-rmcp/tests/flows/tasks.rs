@@ -37,7 +37,7 @@ fn server() -> Flows {
     Flows::new(server)
 }
 
-/// Polls a task until it is like this.
+/// Polls a task until it has this status.
 async fn until(client: &Peer<RoleClient>, id: &str, status: TaskStatus) -> DetailedTask {
     let polling = async {
         loop {

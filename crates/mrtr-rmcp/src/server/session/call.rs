@@ -17,7 +17,7 @@ use super::super::message::{self, FromServer, no_response};
 use super::super::modern;
 use super::Session;
 
-/// A call that our server has begun. Unless it is over, it is cancelled with this.
+/// A call that our server has begun. If this is dropped before the call is over, the call is cancelled.
 pub(super) struct OpenCall<'a> {
     session: &'a Session,
     pub(super) id: i64,
@@ -82,11 +82,11 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-/// What the client is asked for a call. It is polled in the task of the call, since rmcp knows by that on which stream
-/// a question goes out.
+/// The open questions of a call to its client. They are polled in the task of the call, since rmcp knows by the task on
+/// which stream a question goes out.
 #[derive(Default)]
 struct Questions<'a> {
-    /// By the ids that our server gave them.
+    /// The open questions, by the ids that our server gave them.
     open: HashMap<String, AbortHandle>,
     asking: FuturesUnordered<BoxFuture<'a, (String, Option<Bytes>)>>,
 }
@@ -105,7 +105,7 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// The next answer, as our server reads it; none while nothing is asked.
+    /// Returns the next answer, as our server reads it, or none while no question is open.
     async fn answered(&mut self) -> Option<Bytes> {
         while let Some((key, answer)) = self.asking.next().await {
             self.open.remove(&key);
@@ -117,7 +117,7 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// Has the client answer a question, and gives the answer as our server reads it.
+/// Has the client answer a question, and returns the answer as our server reads it.
 pub(super) async fn ask(peer: &Peer<RoleServer>, id: Value, request: Result<ServerRequest, ErrorData>) -> Bytes {
     let answer = match request {
         Ok(request) => match answered(peer, request).await {
@@ -139,7 +139,8 @@ async fn answered(peer: &Peer<RoleServer>, request: ServerRequest) -> Result<Cli
     answer.unwrap_or(Err(ServiceError::TransportClosed))
 }
 
-/// A question that the client is answering. rmcp tells it nothing when the wait for the answer is dropped; this does.
+/// A question that the client is answering. rmcp does not tell the client when the wait for the answer is dropped, so
+/// this does.
 struct Asked(Option<RequestHandle<RoleServer>>);
 
 impl Drop for Asked {

@@ -1,5 +1,4 @@
-//! What a sealed state is tied to: the request it came from, the principal who sent it, and the keys that are ready to
-//! tie it.
+//! The request that a sealed state is tied to, the principal who sent it, and the keys that are ready to tie it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,7 +40,7 @@ pub struct Binding<'a> {
 }
 
 impl<'a> Binding<'a> {
-    /// A request of this method with these parameters, of no principal and no tenant.
+    /// Describes a request of this method with these parameters, from no principal and for no tenant.
     ///
     /// Fails if the `name` or `uri` that says what is wanted is not a string.
     pub fn new(revision: Revision, method: &'a str, params: &'a RawMembers<'a>) -> Result<Self, ReadError> {
@@ -52,7 +51,7 @@ impl<'a> Binding<'a> {
         Ok(Self::named(revision, method, name.unwrap_or_default(), params))
     }
 
-    /// A request whose `name` or `uri` the caller has read; it is empty where there is neither.
+    /// Describes a request whose `name` or `uri` the caller has read; it is empty where there is neither.
     ///
     /// ```
     /// use mrtr_schema::{RawMembers, Revision};
@@ -80,7 +79,8 @@ impl<'a> Binding<'a> {
         }
     }
 
-    /// From this principal. A state sealed for a principal does not open without it, nor the reverse.
+    /// Sets the principal who sends the request. A state sealed for a principal does not open without it, and a state
+    /// sealed for none does not open with one.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Option<Principal<'a>>>) -> Self {
         self.principal = principal.into();
@@ -88,7 +88,7 @@ impl<'a> Binding<'a> {
         self
     }
 
-    /// On behalf of this tenant.
+    /// Sets the tenant on whose behalf the request is sent.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<Option<&'a str>>) -> Self {
         self.tenant = tenant.into();
@@ -115,7 +115,7 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// Who sent a request: a subject, and who vouches for it.
+/// The sender of a request: a subject, and the issuer that vouches for it.
 ///
 /// ```
 /// use mrtr_state::{Principal, Refusal};
@@ -130,9 +130,9 @@ impl<'a> Binding<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is a principal")]
 pub struct Principal<'a> {
-    /// Who vouches for the subject: an identity provider's issuer URL.
+    /// The party that vouches for the subject: an identity provider's issuer URL.
     pub issuer: &'a str,
-    /// Whom it vouches for.
+    /// The subject that the issuer vouches for.
     pub subject: &'a str,
 }
 

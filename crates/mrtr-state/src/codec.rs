@@ -1,4 +1,4 @@
-//! How claims and payload become bytes that only a holder of the key can make.
+//! Codecs, which turn claims and payload into bytes that only a holder of the key can make.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// A way to seal bytes: pure, synchronous, and told its key, its nonce and what else is to be authenticated.
+/// A way to seal bytes. It is pure and synchronous: the sealer gives it its key, the nonce and what else to
+/// authenticate.
 ///
 /// Each codec gets a key derived for its letter alone, so that what one sealed never opens as another's.
 ///

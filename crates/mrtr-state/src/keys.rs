@@ -65,7 +65,7 @@ impl Key {
         Err(KeyError::NotBase64(id))
     }
 
-    /// What tokens call it.
+    /// The name that tokens give it.
     pub fn id(&self) -> &KeyId {
         &self.id
     }
@@ -91,7 +91,7 @@ const EITHER_PADDING: GeneralPurposeConfig =
 const STANDARD_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, EITHER_PADDING);
 const URL_SAFE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, EITHER_PADDING);
 
-/// What a token calls its key: 1 to 32 of `A–Z a–z 0–9 _ -`. No secret.
+/// The name of a key, as tokens give it: 1 to 32 of `A–Z a–z 0–9 _ -`. It is no secret.
 ///
 /// ```
 /// use mrtr_state::KeyId;
@@ -128,8 +128,8 @@ impl fmt::Display for KeyId {
 
 /// The keys of a deployment: one seals, all open.
 ///
-/// To replace a key without refusing a client, deploy three times, each time everywhere and the last time after the
-/// longest lifetime of a state has passed: add the new key behind the old one; put it first; drop the old one.
+/// To replace a key without refusing a client, deploy three times, each time everywhere: add the new key behind the old
+/// one; put it first; and, after the longest lifetime of a state has passed, drop the old one.
 ///
 /// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
 ///
@@ -156,7 +156,7 @@ impl KeyRing {
         Self { keys: vec![sealing], cut_off: None }
     }
 
-    /// The ring with another key, which opens what it once sealed or is about to seal elsewhere.
+    /// Adds a key, which opens what it once sealed or is about to seal elsewhere.
     pub fn also_opens(mut self, key: Key) -> Result<Self, KeyError> {
         if self.keys.iter().any(|known| known.id == key.id) {
             return Err(KeyError::DuplicateId(key.id));
@@ -165,7 +165,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
+    /// Refuses every state issued before this moment, whatever its key. Use it after a leak, or a faulty release.
     ///
     /// An attacker with a leaked key can date a forgery at will: drop the key itself as well.
     ///
@@ -214,7 +214,8 @@ impl FromStr for KeyRing {
     }
 }
 
-/// Where a ring comes from: a KMS that unwraps keys, a secret store. Asked at start and on rotation, never per token.
+/// A source of rings, such as a KMS that unwraps keys, or a secret store. It is asked at start and on rotation, never
+/// per token.
 ///
 /// An implementation writes `async fn keys`; its future must be `Send`.
 ///

@@ -1,4 +1,4 @@
-//! What every store for single use promises, as a suite that its author runs (feature `contract`).
+//! The promises of every store for single use, as a suite that its author runs (feature `contract`).
 //!
 //! It needs no clock and no particular runtime, and it never sleeps: a store that forgets to wake those who wait makes
 //! it hang. It panics where a promise is broken, and says which.

@@ -1,4 +1,4 @@
-//! What is sealed opens as it was, in its one spelling, and never in any other.
+//! A sealed state opens as it was, in its one spelling, and never in any other.
 
 use std::time::Duration;
 

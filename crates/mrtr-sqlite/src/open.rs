@@ -13,7 +13,7 @@ use crate::schema::{self, Needed};
 /// A file with a connection that writes.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// What is at its path, if that is still so.
+    /// The file at its path, if it is still there.
     pub(crate) place: DatabaseFile,
     pub(crate) connection: Connection,
 }
@@ -103,7 +103,8 @@ fn wait_for_others(times: i32) -> bool {
 const GLANCE: Duration = Duration::from_micros(300);
 const MOST_GLANCES: i32 = 30_000;
 
-/// As many as both kinds have, so that none is prepared twice.
+/// The number of prepared statements that a connection keeps: as many as both kinds have, so that none is prepared
+/// twice.
 const STATEMENTS_KEPT: usize = 96;
 
 #[cfg(test)]

@@ -15,13 +15,13 @@ use crate::single_use::Tokens;
 use crate::tasks::Tables;
 use crate::worker::{Job, Worker};
 
-/// What verbs of one transaction work on.
+/// The tables that the verbs of one transaction work on.
 pub(crate) struct Batch<'a> {
     pub(crate) tasks: Tables<'a>,
     pub(crate) tokens: Tokens<'a>,
 }
 
-/// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
+/// The failure of a verb: by itself, having changed nothing, or with the whole transaction.
 pub(crate) enum Failure<E> {
     Verb(E),
     Transaction(rusqlite::Error),
@@ -150,7 +150,7 @@ pub(crate) struct SqliteKeeper {
 }
 
 impl SqliteKeeper {
-    /// Blocks until so many leases are renewed: what came of each.
+    /// Blocks until so many leases are renewed, and returns a result for each.
     pub(crate) fn renew_all<E: VerbError>(
         &self,
         leases: usize,

@@ -17,10 +17,10 @@ use super::statements as sql;
 use super::tables::{Failure, Tables};
 use crate::schema::{millis, moment};
 
-/// What a runner gets of tasks that are not on trial.
+/// The claim of a runner to tasks that are not on trial.
 struct Claim<'a> {
     wanted: &'a Wanted,
-    /// Where the tasks are that run in its instance.
+    /// The places of the tasks that run in its instance.
     running: &'a [i64],
     now: Timestamp,
     turns: &'a mut Turns,
@@ -232,7 +232,8 @@ impl Tables<'_> {
         Ok(first)
     }
 
-    /// When a runner has to look at the first task of these tools. Soon, if too many have expired before it.
+    /// The time at which a runner has to look at the first task of these tools. It is soon if too many have expired
+    /// before it.
     fn first_attention(
         &self,
         tools: &BTreeSet<&str>,
@@ -253,7 +254,7 @@ impl Tables<'_> {
         Ok(first)
     }
 
-    /// When there may be more of those that are not on trial.
+    /// The time at which there may be more tasks that are not on trial.
     fn next_of_accounts(
         &self,
         turns: &Turns,
@@ -376,7 +377,8 @@ impl Tables<'_> {
         Ok(due)
     }
 
-    /// When a runner has to look at the next of those on trial: what is due already waits for something else than time.
+    /// The time at which a runner has to look at the next task on trial. A task that is due already waits for something
+    /// else than time.
     fn next_trial(
         &self,
         tools: &BTreeSet<&str>,
@@ -440,7 +442,7 @@ fn look(row: &Row<'_>) -> rusqlite::Result<Look> {
     Ok(Look { attention: moment(row.get(0)?), place: row.get(1)?, expires: expires.map(moment) })
 }
 
-/// How many tasks are passed over before the first that a runner may have.
+/// The most tasks that are passed over before the first that a runner may have.
 fn passed_over(running: &[i64]) -> i64 {
     limit(EXPIRED_PASSED_OVER + running.len())
 }

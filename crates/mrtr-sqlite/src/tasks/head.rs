@@ -17,7 +17,7 @@ pub(super) struct Head {
     /// The number of its owner.
     pub(super) owner: i64,
     pub(super) record: TaskRecord,
-    /// As they stand in the file.
+    /// The searched columns as they stand in the file.
     searched: Searched,
 }
 

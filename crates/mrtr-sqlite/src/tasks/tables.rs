@@ -30,9 +30,9 @@ pub(crate) struct Tables<'a> {
 /// An owner or an account that has tasks.
 struct KnownOwner {
     number: i64,
-    /// How many of them have not ended.
+    /// The number of its tasks that have not ended.
     open: usize,
-    /// What they keep.
+    /// The bytes that its tasks keep.
     bytes: u64,
 }
 
@@ -91,7 +91,8 @@ impl Tables<'_> {
         self.connection.prepare_cached(sql::OWNER)?.query_row([name], known).optional()
     }
 
-    /// How many tasks of an account are open. Where those whose time is over are in the way of another, they are ended.
+    /// Returns how many tasks of an account are open. Tasks whose time is over are ended if they are in the way of
+    /// another.
     fn open_below(&mut self, account: &KnownOwner, most: usize) -> Result<usize, Failure> {
         let too_many = (account.open + 1).saturating_sub(most);
         if most == 0 || too_many == 0 {
@@ -119,7 +120,7 @@ impl Tables<'_> {
         Ok(self.add_message(head.place, message)?)
     }
 
-    /// What came of each. One that is refused spoils none of the others.
+    /// Returns a result for each. A refused one spoils none of the others.
     pub(super) fn renew_all(&mut self, runs: &[Run], lease: Duration) -> Result<Vec<Result<(), StoreError>>, Failure> {
         let mut renewed = Vec::new();
         for &run in runs {
@@ -329,6 +330,6 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// How many changes are kept at least, so that a caller that fell behind is told which they were.
+/// The least number of changes that are kept, so that a caller that fell behind is told which they were.
 const MOST_CHANGES: i64 = 8192;
 const FORGOTTEN_AT_ONCE: i64 = 256;

@@ -19,14 +19,14 @@ pub(crate) type Params<'a> = [&'a (dyn ToSql + Sync)];
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) pool: Pool,
-    /// Whether the next statement may reach another connection of the database, so that nothing can be prepared.
+    /// True if the next statement may reach another connection of the database, so that nothing can be prepared.
     pub(crate) is_shared: bool,
-    /// How long a statement may take.
+    /// The time that a statement may take.
     pub(crate) patience: Duration,
 }
 
 impl Database {
-    /// A free connection, which is waited for within bounds.
+    /// Waits for a free connection, within bounds.
     pub(crate) async fn connection(&self) -> Result<Connection<'_>, Failure> {
         let object = self.pool.get().await?;
         Ok(Connection { object: Some(object), is_spoiled: AtomicBool::new(false), database: self })
@@ -80,7 +80,7 @@ impl Connection<'_> {
         self.in_time(run).await
     }
 
-    /// Statements without parameters or results.
+    /// Carries out statements without parameters or results.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Failure> {
         let object = self.object()?;
         self.in_time(object.batch_execute(sql)).await

@@ -1,10 +1,10 @@
-//! Why a database could not be used as a store.
+//! The reason a database could not be used as a store.
 
 use std::error::Error;
 
 use crate::Schema;
 
-/// Why a database could not be used as a store.
+/// The reason a database could not be used as a store.
 ///
 /// ```
 /// use mrtr_postgres::{ConnectError, PostgresOptions};
@@ -36,7 +36,7 @@ pub enum ConnectError {
          the program migrate at its start"
     )]
     OlderSchema {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
         /// Its version; 0 if it is not there.
         found: i32,
@@ -46,7 +46,7 @@ pub enum ConnectError {
     /// A later version of this crate made its tables.
     #[error("the schema `{schema}` has version {found}; this program knows versions up to {known}")]
     NewerSchema {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
         /// Its version.
         found: i32,
@@ -56,9 +56,9 @@ pub enum ConnectError {
     /// The tables could not be made.
     #[error("the schema `{schema}` could not be migrated")]
     Migration {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
-        /// What the database said.
+        /// The error of the database.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },

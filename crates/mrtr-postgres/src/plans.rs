@@ -1,4 +1,4 @@
-//! How the database finds what statements look for, among a million tasks.
+//! The plans by which the database finds what statements look for, among a million tasks.
 
 #[cfg(test)]
 mod tests {

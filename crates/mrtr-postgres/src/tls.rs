@@ -1,4 +1,4 @@
-//! How connections are made and secured: plainly, or by rustls where the address asks for it.
+//! Connections, and how they are secured: not at all, or by rustls where the address asks for it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -130,7 +130,7 @@ impl SingleUse for PostgresStore {
 }
 
 impl Inner {
-    /// Nothing if another round came in between.
+    /// Returns `None` if another round came in between.
     async fn try_to_reserve(
         &self,
         token_use: &TokenUse,
@@ -193,7 +193,7 @@ impl Inner {
         Ok(Some(Ok(outcome)))
     }
 
-    /// What earlier rounds did. Those who held the token before write no more steps.
+    /// Reads the steps of earlier rounds. Those who held the token before write no more steps.
     async fn steps_of(&self, connection: &Connection<'_>, id: i64) -> Result<Vec<StepRecord>, Failure> {
         let rows = connection.query(&self.tokens.steps, &[&id]).await?;
         rows.iter().map(|row| Ok(StepRecord::new(value::<String>(row, 0)?, value(row, 1)?))).collect()
@@ -217,7 +217,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether a reservation is held, and its reply; nothing if there is none with this fence.
+    /// Reads whether a reservation is held, and its reply; `None` if there is none with this fence.
     async fn standing(&self, fence: i64, key: &[u8]) -> Result<Option<(bool, Option<Vec<u8>>)>, Failure> {
         let rows = self.database.read(&self.tokens.standing, &[&fence, &key]).await?;
         rows.first().map(|row| Ok((value(row, 0)?, value(row, 1)?))).transpose()
@@ -267,7 +267,7 @@ impl Inner {
     }
 }
 
-/// What a request to reserve met.
+/// The state that a request to reserve found.
 struct Found {
     time: i64,
     memory: Memory,
@@ -276,7 +276,7 @@ struct Found {
     standing: Option<Standing>,
 }
 
-/// Since when the store remembers, and how far it has purged: the latest issue and the latest end.
+/// The time since which the store remembers, and how far it has purged: the latest issue and the latest end.
 struct Memory {
     since: i64,
     purged_issued: i64,
@@ -315,7 +315,7 @@ impl Found {
 }
 
 impl Memory {
-    /// Whether a token that is unknown may be one that was forgotten.
+    /// Returns true if an unknown token may be one that was forgotten.
     fn refuses(&self, issued: i64, keep_until: i64, fresh_until: i64, time: i64) -> bool {
         if time >= fresh_until {
             return true;

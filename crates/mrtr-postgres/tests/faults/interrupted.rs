@@ -98,5 +98,5 @@ async fn crash_after_creation(
     }
 }
 
-/// What only her tasks' owner has.
+/// The bytes that only the owner of her tasks has.
 const OF_ANN: &[u8] = b"\"https://id.example.com\",\"ann\"";

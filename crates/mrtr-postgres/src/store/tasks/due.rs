@@ -345,18 +345,18 @@ impl Work<'_> {
     }
 }
 
-/// What a runner gets of tasks that are not on trial.
+/// The claim of a runner to tasks that are not on trial.
 struct Claim<'a> {
     wanted: &'a Wanted,
     tools: Vec<&'a str>,
     running: Vec<Id>,
-    /// With what it has got so far.
+    /// The turns, with what it has got so far.
     turns: Turns,
-    /// How many more it wants.
+    /// The number of tasks that it still wants.
     missing: usize,
-    /// Whose task it has got last.
+    /// The owner whose task it has got last.
     last: Option<Id>,
-    /// Where turns go on next.
+    /// The place where turns go on next.
     turn: Option<Id>,
 }
 
@@ -442,7 +442,7 @@ struct Due {
     tasks: Vec<DueTask>,
     /// The last owner that was looked at.
     last: Option<Id>,
-    /// How many were.
+    /// The number of owners that were looked at.
     owners: usize,
     /// Those whose live tasks are behind too many that have expired.
     behind_expired: Vec<Id>,
@@ -450,7 +450,7 @@ struct Due {
 
 struct DueTask {
     head: Head,
-    /// By what the index knows its owner.
+    /// The id by which the index knows its owner.
     key: Id,
 }
 
@@ -486,16 +486,16 @@ struct Trials {
     settled: Vec<Head>,
     /// The one that waited longest.
     first: Option<Trial>,
-    /// Whether an instance makes room for one.
+    /// True if an instance makes room for one.
     is_reserved: bool,
-    /// Since when the first of those that are not on trial is due, where any is.
+    /// The time since which the first task that is not on trial is due, if any is.
     others: Option<Timestamp>,
     now: Timestamp,
 }
 
 struct Trial {
     head: Head,
-    /// Whether it is to be written.
+    /// True if it is to be written.
     is_changed: bool,
 }
 
@@ -573,9 +573,10 @@ fn each<T>(columns: &[Columns<'_>], column: impl Fn(&Columns<'_>) -> T) -> Vec<T
     columns.iter().map(column).collect()
 }
 
-/// If the instance stops half way, others need not wait for its locks.
+/// Begins a transaction. Others need not wait for its locks if the instance stops half way.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
-/// How soon a row is looked for again that another session has locked. If that session changes it, it says so.
+/// The pause before a runner looks again for a row that another session has locked. If that session changes it, it says
+/// so.
 const PAUSE_BEFORE_LOCKED: Duration = Duration::from_millis(500);
 const FORGOTTEN_AT_ONCE: i64 = 10_000;
 const MOST_BATCHES: usize = 50;

@@ -16,9 +16,9 @@ pub(crate) struct Head {
     pub(crate) stamp: i64,
     pub(crate) shard: i16,
     pub(crate) last_entry: i64,
-    /// What it keeps.
+    /// The bytes that the task keeps.
     pub(crate) bytes: i64,
-    /// How much of that is in the sums.
+    /// The part of those bytes that is in the sums.
     pub(crate) counted: i64,
     pub(crate) record: TaskRecord,
     /// The database's time at which it was read.
@@ -80,7 +80,7 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
     Ok(Some((end, moment(value(row, 22)?))))
 }
 
-/// How many columns a record and the time have, before those that stand beside them.
+/// The number of columns of a record and the time, before those that stand beside them.
 pub(crate) const COLUMNS: usize = 32;
 
 /// A value of a row.
@@ -92,7 +92,7 @@ fn unreadable() -> Failure {
     Failure::Unreadable("a value that no version of this store has written".into())
 }
 
-/// What events can change of a record, as the columns have it.
+/// The parts of a record that events can change, as the columns have them.
 pub(crate) struct Columns<'a> {
     pub(crate) updated: i64,
     pub(crate) ttl: Option<i64>,
@@ -179,10 +179,10 @@ pub(crate) struct Target {
     pub(crate) place: i64,
     pub(crate) version: i64,
     pub(crate) stamp: i64,
-    /// After the write.
+    /// The number of the last entry after the write.
     pub(crate) last_entry: i64,
-    /// What it keeps besides, or not any more.
+    /// The bytes that the task keeps more after the write, or less.
     pub(crate) added_bytes: i64,
-    /// What is added to the sums.
+    /// The bytes that are added to the sums.
     pub(crate) counted_bytes: i64,
 }

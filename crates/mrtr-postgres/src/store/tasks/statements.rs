@@ -60,7 +60,8 @@ macro_rules! add_entries {
     };
 }
 
-/// When those on trial are to be looked at: what is due already waits for something else than time.
+/// The time at which a runner has to look at tasks on trial again. A task that is due already waits for something else
+/// than time.
 macro_rules! trial_later {
     ($running:literal) => {
         concat!(
@@ -74,7 +75,7 @@ macro_rules! trial_later {
     };
 }
 
-/// Whether the time of a task is not over.
+/// A condition that holds until the time of a task is over.
 macro_rules! live {
     ($of:literal) => {
         concat!("(", $of, ".expires IS NULL OR ", $of, ".expires > (SELECT now FROM time))")
@@ -114,8 +115,8 @@ macro_rules! seen {
     };
 }
 
-/// Of an owner's tasks those that waited longest and are not over. No more are looked at than this, for those that have
-/// expired may be many.
+/// An owner's tasks that waited longest and are not over. The query looks at a bounded number, for many may have
+/// expired.
 macro_rules! early {
     ($owner:literal, $due:literal) => {
         concat!(
@@ -140,8 +141,8 @@ statements! { TaskStatements:
     head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
-    /// Says the time, whether the task was added, whether its flow has one, and how many the account had open.
-    /// And what the account's tasks kept, and what all did.
+    /// Says the time, whether the task was added, whether its flow has one, and how many the account had open. It also
+    /// says how many bytes the account's tasks kept, and how many all tasks did.
     create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8, UUID,
         TEXT) =
         "WITH ", time!("$13"),
@@ -176,14 +177,14 @@ statements! { TaskStatements:
 
     keep(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8) = keep!();
-    /// And notes that the task has changed.
+    /// Writes the record, and notes that the task has changed.
     tell(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// And adds entries, and closes questions.
+    /// Does what `tell` does, adds entries, and closes questions.
     journal(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
         " INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// And opens questions, and says something of the progress.
+    /// Does what `journal` does, opens questions, and says something of the progress.
     record(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY,
         BYTEA) =
@@ -194,7 +195,7 @@ statements! { TaskStatements:
         said AS (INSERT INTO @shown (task, message) SELECT $1, $34 WHERE $34 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET message = excluded.message) \
         INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// The task has ended: what it holds is erased, and what came of it is kept.
+    /// Ends the task: erases what it holds, and keeps its result.
     end(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
         entries AS (DELETE FROM @entry WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
@@ -286,8 +287,9 @@ statements! { TaskStatements:
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \
             AND state.expires <= (SELECT now FROM time) ORDER BY state.expires LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task";
-    /// Of those on trial; whether an instance makes room for one, and since when the first of the others is due. By the latest reservation, which the index has at its
-    /// end: PostgreSQL takes a third of all tasks for reserved beyond now, and would look for one of them in the table.
+    /// Finds tasks on trial, and says whether an instance makes room for one, and since when the first of the others is
+    /// due. It goes by the latest reservation, which the index has at its end: PostgreSQL takes a third of all tasks
+    /// for reserved beyond now, and would look for one of them in the table.
     trials(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), ", \
         coalesce((SELECT max(other.reserved_until) FROM @state AS other) > (SELECT now FROM time), false), \
         (SELECT min(early.attention) FROM unnest($1) AS wanted (tool) CROSS JOIN LATERAL (SELECT state.place, \
@@ -303,7 +305,7 @@ statements! { TaskStatements:
             ORDER BY state.trial, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
         ORDER BY state.trial, state.place LIMIT $3";
-    /// How soon a runner has to look again. Soon, if it could not look at all there is.
+    /// The time until a runner has to look again. It is short if the runner could not look at all there is.
     next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT least(\
             (SELECT min(coalesce(early.first, CASE WHEN early.looked_at = 64 + cardinality($3) \
                 THEN (SELECT now FROM time) + 100 END)) FROM unnest($1) AS wanted (tool) \
@@ -320,7 +322,7 @@ statements! { TaskStatements:
                 " AS first)) FROM seen WHERE seen.owner_key <> ALL ($6)), \
             CASE WHEN (SELECT count(*) FROM seen) = 64 THEN (SELECT now FROM time) + 100 END, ",
             trial_later!("$4"), ") - (SELECT now FROM time)";
-    /// Of tasks that are locked.
+    /// Writes the records of tasks that are locked.
     keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,
         TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY, INT4_ARRAY, INT8_ARRAY,
         INT8_ARRAY, INT8_ARRAY, INT8_ARRAY) = "WITH kept AS (\
@@ -385,7 +387,7 @@ statements! { TaskStatements:
         ORDER BY task.place";
 
     snapshot() = "SELECT pg_current_snapshot()::text";
-    /// What was committed between two snapshots: one that was taken before, and that of this statement.
+    /// The changes that were committed between two snapshots: one that was taken before, and that of this statement.
     changes(TEXT, INT8) = "SELECT pg_current_snapshot()::text, ARRAY(SELECT task FROM @change \
         WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot) \
         ORDER BY xid LIMIT $2)";

@@ -14,26 +14,26 @@ use crate::database::{Attempts, Connection};
 use crate::failure::{Failure, VerbFailure};
 use crate::values::{Id, limit};
 
-/// What a verb writes besides the record.
+/// The rows that a verb writes besides the record.
 pub(crate) enum Write<'a> {
     /// Nothing, not even the record.
     Nothing,
-    /// Nothing, and no caller is told.
+    /// Nothing but the record, and no caller is told.
     Silently,
-    /// Nothing.
+    /// Nothing but the record.
     Record,
     /// Entries in their order, and keys of questions that are not open any more.
     Journal { entries: Vec<&'a [u8]>, closed: &'a [String] },
-    /// What a run has recorded.
+    /// The entries, questions and message that a run has recorded.
     Recorded { entries: Vec<&'a [u8]>, closed: &'a [String], opened: &'a [KeptQuestion], message: Option<&'a [u8]> },
-    /// What came of the task.
+    /// The result of the task.
     End { result: Option<&'a [u8]> },
     /// These entries in the place of the first so many. The record stays.
     Folded { first: usize, entries: &'a [u8] },
 }
 
 impl Write<'_> {
-    /// What a task keeps besides with it, or not any more.
+    /// The bytes that a task keeps more after it, or less.
     fn added_bytes(&self, head: &Head) -> i64 {
         let length = |bytes: &[u8]| limit(bytes.len());
         let entries = |entries: &[&[u8]]| entries.iter().map(|entry| length(entry)).sum::<i64>();

@@ -40,7 +40,7 @@ fn value(character: char) -> usize {
     TRIED.find(character).unwrap()
 }
 
-/// Why a token with one character replaced is refused.
+/// The reason that a token with one character replaced is refused.
 fn expected(token: &str, position: usize, replacement: char) -> Refusal {
     let last = position + 1 == token.len();
     let strays = !value(replacement).is_multiple_of(1 << stray_bits(token));

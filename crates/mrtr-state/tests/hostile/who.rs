@@ -1,4 +1,4 @@
-//! A state belongs to whoever it was sealed for.
+//! A state belongs to the caller it was sealed for.
 
 use mrtr_schema::RawMembers;
 use mrtr_state::{Binding, Principal, Refusal};

@@ -46,7 +46,7 @@ impl Request {
         then(&binding.principal(principal).tenant(self.tenant.as_deref()))
     }
 
-    /// Why a state for this request does not open with the other: the first of the checks that fails.
+    /// The reason that a state for this request does not open with the other: the first of the checks that fails.
     fn refuses(&self, other: &Self) -> Option<Refusal> {
         [
             (self.tenant == other.tenant, Refusal::OtherTenant),

@@ -160,7 +160,7 @@ impl Entries {
         }
     }
 
-    /// Forgets a few old entries, or as many as it takes to have room: each is looked at once.
+    /// Forgets a few old entries, or as many as it takes to have room. It looks at each once.
     pub(super) fn purge(&mut self, limit: usize, now: Timestamp) {
         let mut few = 0..PURGED_BY_A_RESERVE;
         while few.next().is_some() || !self.has_room(limit) {

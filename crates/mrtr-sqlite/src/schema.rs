@@ -46,12 +46,12 @@ enum Kind {
 }
 
 impl Kind {
-    /// By the number of a file that began with it.
+    /// Finds a kind by the number of a file that began with it.
     fn of(application: i64) -> Option<Self> {
         [Self::Tasks, Self::SingleUse].into_iter().find(|kind| kind.application() == application)
     }
 
-    /// "mrtt" and "mrt1".
+    /// The number of a file that began with it: "mrtt" or "mrt1".
     fn application(self) -> i64 {
         match self {
             Self::Tasks => 0x6d72_7474,
@@ -105,13 +105,13 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
 
 /// The kinds that a file has, with their versions.
 struct Parts {
-    /// Nothing if the file is empty.
+    /// The kind that the file began with; `None` if it is empty.
     began_with: Option<Kind>,
     versions: BTreeMap<Kind, i64>,
 }
 
 impl Parts {
-    /// Nothing if the file is another program's.
+    /// Returns `None` if the file is another program's.
     fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         let (application, version) = (number("application_id")?, number("user_version")?);

@@ -27,20 +27,20 @@ pub(crate) use waiting::Waiting;
 
 /// Single use for all processes of one machine that open the same file.
 ///
-/// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread owns
-/// the file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks
-/// every few milliseconds whether another process ended the reservation.
+/// When a verb returns, its work is on the disk. Verbs that arrive together are written together. A thread owns the
+/// file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks every
+/// few milliseconds whether another process ended the reservation.
 ///
 /// A verb whose future is dropped may still be carried out. A reservation made so lapses like that of a
 /// round that died.
 ///
 /// The file also keeps how far it was purged, so that a clock set back revives no token, in this process or the next.
-/// After a clock that was far ahead for long, tokens may be refused until that time comes. New keys and a new file end
-/// this at once. A new file alone is not enough: it does not know what was used by the clock that was ahead, and
-/// such tokens open once their time has come.
+/// If a clock was far ahead for long, the file may refuse tokens until that time comes. New keys and a new file end
+/// this at once. A new file alone is not enough: it does not know what was used by the clock that was ahead, and such
+/// tokens open once their time has come.
 ///
-/// A file that keeps tasks only is refused. For both in one file there is [`SqliteDatabase`](crate::SqliteDatabase);
-/// this one opens such a file, too.
+/// A file that keeps tasks only is refused. [`SqliteDatabase`](crate::SqliteDatabase) keeps both in one file; this
+/// store opens such a file, too.
 ///
 /// The file holds replies and outcomes of steps as they are: guard it as you guard them. It belongs on a local disk:
 /// network file systems do not lock well enough.

@@ -1,7 +1,7 @@
 //! The thread that writes: it carries out what is queued, many verbs in one transaction.
 //!
-//! What a verb has done must be on the disk before its caller is told. Waiting for the disk is what takes long, and it
-//! takes no longer for sixty verbs than for one. So what arrives while a transaction is written goes into the next one.
+//! A verb's work must be on the disk before its caller is told. Waiting for the disk takes long, but no longer for
+//! sixty verbs than for one. So verbs that arrive while a transaction is written go into the next one.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -34,7 +34,7 @@ pub(crate) struct Worker {
     changes: watch::Sender<u64>,
     /// Those who wait for the ends of reservations.
     waiting: Waiting,
-    /// SQLite changes it when another connection changes the file.
+    /// The `data_version` that SQLite changes when another connection changes the file.
     version: Option<i64>,
     /// The number of verbs that the last transaction carried, and the time it took.
     last_batch: (usize, Duration),
@@ -94,8 +94,8 @@ impl Worker {
     /// Takes what is queued, as far as one transaction carries it.
     ///
     /// Callers that were told together mostly come back together, one after the other. The first would have a trip to
-    /// the disk to itself, and the rest the next: so it waits until as many are there as last time, for no longer than
-    /// half of such a trip.
+    /// the disk to itself, and the others the next one. So it waits until as many are there as last time, but no longer
+    /// than half of such a trip takes.
     fn gather(&self, first: Job) -> Gathered {
         let (expected, last_trip) = self.last_batch;
         let deadline = Instant::now() + (last_trip / 2).min(LONGEST_GATHERING);
@@ -118,8 +118,8 @@ impl Worker {
         gathered
     }
 
-    /// Writes all of them, and tells each caller afterwards: one that was told before the commit might act on what a
-    /// crash takes back.
+    /// Writes all of them, and tells each caller afterwards: a caller that was told before the commit might act on what
+    /// a crash takes back.
     fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
         let failed = match self.write(&mut commands) {
             Ok(Written { last_change, ended }) => {

@@ -33,7 +33,7 @@ impl<E> From<rusqlite::Error> for Failure<E> {
     }
 }
 
-/// The error of a verb, which is told that the store itself failed.
+/// The error of a verb, which can say that the store itself failed.
 pub(crate) trait VerbError: Error + Send + Sync + 'static {
     fn store(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self;
 }
@@ -60,9 +60,9 @@ pub(crate) trait WriteCommand: Send {
 }
 
 pub(crate) struct VerbCommand<Verb, T, E> {
-    /// Until it has begun.
+    /// The verb, until it has begun.
     verb: Option<Verb>,
-    /// Once it is done.
+    /// Its result, once it is done.
     result: Option<Result<T, E>>,
     caller: oneshot::Sender<Result<T, E>>,
 }
@@ -127,7 +127,7 @@ impl Writer {
         result.await.map_err(|_| E::store(DEAD))?
     }
 
-    /// A worker that is gone drops the job, and with it the other end of what its caller waits for.
+    /// Sends a job. A worker that is gone drops it, and with it the other end of the channel on which its caller waits.
     pub(crate) fn send(&self, job: Job) {
         drop(self.jobs.send(job));
     }

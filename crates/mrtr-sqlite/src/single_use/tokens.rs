@@ -178,7 +178,7 @@ impl Tokens<'_> {
         Ok(())
     }
 
-    /// Read each time, for other processes purge too.
+    /// Reads how far the file was purged. It reads each time, for other processes purge too.
     fn purged(&self) -> rusqlite::Result<Purged> {
         let read = |row: &Row<'_>| Ok(Purged::new(moment(row.get(0)?), moment(row.get(1)?)));
         self.connection.prepare_cached(PURGED)?.query_row([], read)
@@ -226,7 +226,8 @@ impl Standing {
     }
 }
 
-/// A number that we never gave out, as a stranger may make one up, may become negative: it finds nothing either.
+/// A fence as SQLite takes it. One that we never gave out, which a stranger may make up, may become negative: it finds
+/// nothing either.
 fn number(fence: u64) -> i64 {
     fence.cast_signed()
 }

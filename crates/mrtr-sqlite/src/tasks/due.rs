@@ -38,7 +38,7 @@ struct Look {
 /// The task that a runner has to look at first.
 enum First {
     At(Look),
-    /// So many have expired before it that it was not reached.
+    /// It was not reached: too many tasks before it have expired.
     BehindExpired,
     None,
 }
@@ -107,7 +107,7 @@ impl Tables<'_> {
         Ok(acquired)
     }
 
-    /// Has nothing wait longer than it was to, if the clock may have been set back.
+    /// Lets no task wait longer than it was to, if the clock may have been set back.
     fn bound_waits(&mut self, wanted: &Wanted, tools: &BTreeSet<&str>, now: Timestamp) -> Result<(), Failure> {
         for tool in self.watch.unseen(tools) {
             for sql in [sql::WAITING, sql::WAITING_ON_TRIAL] {
@@ -154,7 +154,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Takes a task of this account, if one is due and the account may have it. Says whether it did.
+    /// Takes a task of this account, if one is due and the account may have it. Returns true if it did.
     fn acquire_of(&mut self, account: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
         let name = self.account_name(account)?;
         if !claim.turns.admits(&name) {
@@ -308,8 +308,8 @@ impl Tables<'_> {
         Ok(places)
     }
 
-    /// The task on trial that waited longest. Runs on trial that were lost are counted first: their tasks are put off or
-    /// set aside whether or not a runner can have them.
+    /// Finds the task on trial that waited longest. It first counts runs on trial that were lost: their tasks are put
+    /// off or set aside whether or not a runner can have them.
     fn first_trial(
         &mut self,
         wanted: &Wanted,
@@ -357,7 +357,8 @@ impl Tables<'_> {
         Ok(Swept { expired: expired.len(), removed: removable.len() })
     }
 
-    /// Tasks on trial that are due and that the runner does not have, with since when, those that waited longest first.
+    /// Finds tasks on trial that are due and that the runner does not have, each with the time since which it is due.
+    /// Those that waited longest come first.
     fn due_trials(
         &self,
         tools: &BTreeSet<&str>,
@@ -459,7 +460,7 @@ fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskId> {
     Ok(TaskId::from_bytes(row.get(column)?))
 }
 
-/// The record has the keys in the order in which they were opened.
+/// Sorts questions in the order in which they were opened, which the record has.
 pub(super) fn sort_as_opened(open: &mut [KeptQuestion], open_keys: &[String]) {
     open.sort_by_key(|question| open_keys.iter().position(|key| *key == question.key));
 }

@@ -25,7 +25,7 @@ pub(super) struct ReadTask {
 
 pub(super) struct Readers {
     path: PathBuf,
-    /// Those that no caller uses now.
+    /// The connections that no caller uses now.
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -51,7 +51,7 @@ impl Readers {
         })
     }
 
-    /// The records of those of these tasks that there are.
+    /// Reads the records of these tasks, as far as they exist.
     pub(super) fn records(&self, ids: &[TaskId]) -> rusqlite::Result<Vec<TaskRecord>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(sql::RECORDS)?;

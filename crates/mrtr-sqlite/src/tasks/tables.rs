@@ -133,7 +133,7 @@ impl Tables<'_> {
         Ok(renewed)
     }
 
-    /// No caller waits for it.
+    /// Notes that a run is accompanied, which no caller waits for.
     pub(super) fn accompany(&mut self, run: Run) -> Result<(), Failure> {
         let mut head = self.head(run.id)?;
         head.record.apply(Event::Accompany { fence: run.fence }, self.clock.now())?;
@@ -211,7 +211,7 @@ impl Tables<'_> {
         Ok(keys)
     }
 
-    /// Says whether the key was still open.
+    /// Asks a question anew, and returns true if the key was still open.
     pub(super) fn ask_anew(
         &mut self,
         id: TaskId,
@@ -232,14 +232,14 @@ impl Tables<'_> {
         Ok(is_open)
     }
 
-    /// A verb that changes nothing but the record.
+    /// Carries out a verb that changes nothing but the record.
     pub(super) fn apply(&mut self, id: TaskId, owner: Option<&Owner>, event: Event<'_>) -> Result<(), Failure> {
         let mut head = self.head_of(id, owner)?;
         head.record.apply(event, self.clock.now())?;
         Ok(self.keep(&head)?)
     }
 
-    /// Writes a record that has changed. What a task holds that has ended is erased.
+    /// Writes a record that has changed. If the task has ended, this erases what it holds.
     pub(super) fn keep(&mut self, head: &Head) -> rusqlite::Result<()> {
         head.keep(self.connection)?;
         if head.record.ended.is_some() {
@@ -282,7 +282,7 @@ impl Tables<'_> {
         Ok(number)
     }
 
-    /// Notes what a task keeps besides, or not any more. Triggers keep the sums.
+    /// Adds to the bytes that a task keeps, or takes from them. Triggers keep the sums.
     fn add_bytes(&self, place: i64, bytes: i64) -> rusqlite::Result<()> {
         if bytes == 0 { Ok(()) } else { self.run(sql::ADD_BYTES, (place, bytes)) }
     }

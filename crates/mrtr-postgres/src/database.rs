@@ -67,7 +67,7 @@ impl Connection<'_> {
         self.in_time(run).await
     }
 
-    /// Says how many rows the statement wrote.
+    /// Carries out a statement, and returns how many rows it wrote.
     pub(crate) async fn execute(&self, statement: &Statement, params: &Params<'_>) -> Result<u64, Failure> {
         let object = self.object()?;
         let run = async {
@@ -98,13 +98,13 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// From here to [`ends`](Self::ends), a caller that goes away takes the connection with it, and the database
-    /// rolls back.
+    /// Notes that a transaction begins. From here to [`ends`](Self::ends), a caller that goes away takes the connection
+    /// with it, and the database rolls back.
     pub(crate) fn begins(&self) {
         self.is_spoiled.store(true, Ordering::Relaxed);
     }
 
-    /// The transaction was committed or rolled back.
+    /// Notes that the transaction was committed or rolled back.
     pub(crate) fn ends(&self) {
         self.is_spoiled.store(false, Ordering::Relaxed);
     }

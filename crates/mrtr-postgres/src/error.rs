@@ -15,19 +15,19 @@ use crate::Schema;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is none, or asks for something that is not there.
+    /// The address cannot be read, or asks for something that is not there.
     #[error("the address of the database cannot be used")]
     Address(#[source] Box<dyn Error + Send + Sync>),
-    /// There was no connection within the time for it.
+    /// No connection was made in time.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// It is older than those that this crate is tested with.
+    /// The server is older than those that this crate is tested with.
     #[error("the database is PostgreSQL {found}; 15 or newer is needed")]
     OldServer {
         /// Its version.
         found: String,
     },
-    /// It is a replica, or takes no writes for another reason.
+    /// The database is a replica, or takes no writes for another reason.
     #[error("the database takes no writes: it is a replica, or read-only by its settings")]
     ReadOnly,
     /// Its tables are older than this program, which was told not to change them.

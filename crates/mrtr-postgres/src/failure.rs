@@ -77,7 +77,8 @@ enum Verdict {
     Unsure,
 }
 
-/// An error undoes its transaction. One that ends the whole session may come after the commit.
+/// Judges an error of the database. An error undoes its transaction, but one that ends the whole session may come after
+/// the commit.
 fn judge(error: &DbError) -> Verdict {
     let collisions = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     match error.parsed_severity() {

@@ -53,8 +53,8 @@ impl PostgresOptions {
     /// The time changes may go unseen if no notification comes: 1 second, give or take a quarter.
     pub const DEFAULT_POLL: Duration = Duration::from_secs(1);
 
-    /// Makes options for the database at this address: `postgres://user:password@host/database`, or `key=value` pairs, as libpq
-    /// takes them.
+    /// Makes options for the database at this address: `postgres://user:password@host/database`, or `key=value` pairs,
+    /// as libpq takes them.
     ///
     /// ```
     /// use mrtr_postgres::PostgresOptions;

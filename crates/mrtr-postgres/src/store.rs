@@ -162,12 +162,12 @@ impl PostgresOptions {
 }
 
 impl Inner {
-    /// The time of a test; nothing where the database's counts.
+    /// The time of a test; `None` where the database's counts.
     fn told_now(&self) -> Option<i64> {
         self.clock.as_ref().map(|clock| millis(clock.now()))
     }
 
-    /// The time that a verb was told, in a test; nothing where the database's counts.
+    /// The time that a verb was told, in a test; `None` where the database's counts.
     fn told(&self, now: Timestamp) -> Option<i64> {
         self.clock.as_ref().map(|_| millis(now))
     }

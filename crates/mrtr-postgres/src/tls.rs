@@ -35,7 +35,7 @@ impl Tls {
         }
     }
 
-    /// A connection that notes each notification.
+    /// Opens a connection that notes each notification.
     pub(crate) async fn listen(&self, config: &Config, heard: Arc<Notify>) -> Result<Listening, Error> {
         match self {
             Self::None => listen(config, NoTls, heard).await,

@@ -54,7 +54,7 @@ pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
     }
 }
 
-/// A connection of its own on which notifications are heard.
+/// Opens a connection of its own, on which notifications are heard.
 pub(super) async fn connect(inner: &Inner, address: &Config) -> Result<Listening, tokio_postgres::Error> {
     let listening = inner.tls.listen(address, Arc::clone(&inner.look)).await?;
     listening.client.batch_execute(&format!("LISTEN {}", inner.schema.channel())).await?;

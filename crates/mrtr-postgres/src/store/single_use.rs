@@ -241,13 +241,13 @@ impl Inner {
         }
     }
 
-    /// Reservations have ended: tells those who wait, here and elsewhere.
+    /// Tells those who wait, here and elsewhere, that reservations have ended.
     fn have_ended(&self, fences: impl IntoIterator<Item = i64>) {
         self.waiting.ended(fences);
         self.signal();
     }
 
-    /// Carries out a verb that can be repeated. Says also whether an attempt at it may have come through before.
+    /// Carries out a verb that can be repeated. It also says whether an earlier attempt at it may have come through.
     async fn rows(
         &self,
         statement: impl Fn(&TokenStatements) -> &Statement,
@@ -334,7 +334,7 @@ impl Memory {
     }
 }
 
-/// The fence and the key. A number that we never gave out, as a stranger may make one up, may become negative: it finds
+/// The fence and the key. A fence that we never gave out, which a stranger may make up, may become negative: it finds
 /// nothing either.
 fn named(reservation: &Reservation) -> (i64, Vec<u8>) {
     (reservation.fence().cast_signed(), reservation.key().as_bytes().to_vec())
@@ -353,19 +353,19 @@ const PURGED_AT_ONCE: i64 = 1_000;
 pub(crate) struct Waiting(Mutex<HashMap<i64, watch::Sender<()>>>);
 
 impl Waiting {
-    /// Is told when the reservation with this fence may have ended, from now on.
+    /// Returns a receiver that is told when the reservation with this fence may have ended.
     pub(crate) fn wait(&self, fence: i64) -> watch::Receiver<()> {
         self.crowds().entry(fence).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
-    /// The fences that callers wait for; those who went away are forgotten.
+    /// Returns the fences that callers wait for, and forgets callers that went away.
     pub(crate) fn fences(&self) -> Vec<i64> {
         let mut crowds = self.crowds();
         crowds.retain(|_, crowd| !crowd.is_closed());
         crowds.keys().copied().collect()
     }
 
-    /// Tells those who wait for these.
+    /// Tells those who wait for these reservations.
     pub(crate) fn ended(&self, fences: impl IntoIterator<Item = i64>) {
         let mut crowds = self.crowds();
         for fence in fences {

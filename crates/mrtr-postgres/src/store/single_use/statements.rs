@@ -53,8 +53,8 @@ statements! { TokenStatements:
     renew(INT8, BYTEA, INT8, INT8) = "WITH ", time!("$4"), " UPDATE @redemption AS redemption \
         SET lapses = ", lapses!("$3"), ", keep_until = greatest(keep_until, ", lapses!("$3"), ") FROM time \
         WHERE ", held!(), " RETURNING redemption.id";
-    /// Renews reservations that are held, and says of each whether it was renewed and whether it is held. What another
-    /// session has locked is left out: it would keep the others waiting.
+    /// Renews reservations that are held, and says of each whether it was renewed and whether it is held. It leaves out
+    /// what another session has locked, which would keep the others waiting.
     renew_all(INT8_ARRAY, BYTEA_ARRAY, INT8, INT8) = "WITH ", time!("$4"), ", \
         mine AS MATERIALIZED (SELECT * FROM unnest($1, $2) WITH ORDINALITY AS mine (fence, key, number)), \
         locked AS MATERIALIZED (SELECT fence FROM @redemption WHERE fence = ANY ($1) ORDER BY fence \
@@ -102,7 +102,8 @@ statements! { TokenStatements:
     standing(INT8, BYTEA) = "SELECT lapses IS NOT NULL, reply FROM @redemption WHERE fence = $1 AND key = $2";
     held(INT8_ARRAY) = "SELECT fence FROM @redemption WHERE fence = ANY ($1) AND lapses IS NOT NULL";
 
-    /// One purges at a time, and no reservation waits for it. What was purged is gone and noted in one statement.
+    /// Removes old entries, and notes that in the same statement. One session purges at a time, and no reservation
+    /// waits for it.
     purge(INT8, INT8) = "WITH ", time!("$1"), ", turn AS MATERIALIZED (\
             SELECT pg_try_advisory_xact_lock(hashtext('mrtr purge'), hashtext('@')) AS is_mine), \
         old AS MATERIALIZED (SELECT id FROM @redemption WHERE (SELECT is_mine FROM turn) \

@@ -1,8 +1,8 @@
 //! The tasks that have changed: what was committed between two snapshots of the database, in an order of this instance.
 //!
 //! Numbers that transactions take are not in the order in which they commit, so a reader that goes by them leaves out
-//! what commits late. A snapshot says exactly which transactions are through: what the next one sees and the last one did
-//! not is new, and is told once.
+//! what commits late. A snapshot says exactly which transactions are through: changes that the next one sees and the
+//! last one did not are new, and are told once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -94,7 +94,7 @@ impl Tail {
         Ok(self.log().since(since))
     }
 
-    /// A snapshot that is so old that every instance has looked since; and keeps this one until it is as old.
+    /// Returns a snapshot that is so old that every instance has looked since, and keeps this one until it is as old.
     pub(crate) fn seen_by_all(&self, now: Instant, snapshot: String) -> Option<String> {
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut old = None;

@@ -26,7 +26,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// From the columns that `record!` names, in their order.
+    /// Reads a task from the columns that `record!` names, in their order.
     pub(crate) fn read(row: &Row) -> Result<Self, Failure> {
         let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
         let (fence, lost_runs) = (value::<i64>(row, 14)?, value::<i32>(row, 19)?.cast_unsigned());

@@ -16,7 +16,8 @@ macro_rules! record {
     };
 }
 
-/// Writes a record where it stands as it was read. What else a verb writes depends on it, in the same statement.
+/// Writes a record if it still stands as it was read. All else that a verb writes depends on that, in the same
+/// statement.
 macro_rules! keep {
     () => {
         "UPDATE @state SET version = version + 1, stamp = $3, updated = $4, ttl = $5, fence = $6, leased_until = $7, \
@@ -141,8 +142,8 @@ statements! { TaskStatements:
     head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
-    /// Says the time, whether the task was added, whether its flow has one, and how many the account had open. It also
-    /// says how many bytes the account's tasks kept, and how many all tasks did.
+    /// Adds a task. It says the time, whether the task was added, whether its flow has one, and how many the account
+    /// had open. It also says how many bytes the account's tasks kept, and how many all tasks did.
     create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8, UUID,
         TEXT) =
         "WITH ", time!("$13"),
@@ -205,7 +206,8 @@ statements! { TaskStatements:
         came AS (INSERT INTO @shown (task, result) SELECT $1, $29 WHERE $29 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
         INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// The record stays as it is but for its version: of two that fold, or of one that is sent twice, one does.
+    /// Folds entries. The record stays as it is but for its version, so that of two statements that fold, or of one
+    /// that is sent twice, one takes effect.
     compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH first AS MATERIALIZED (\
             SELECT number, octet_length(bytes) AS length FROM @entry WHERE task = $1 AND number > 0 \
             ORDER BY number LIMIT $4), \
@@ -218,9 +220,9 @@ statements! { TaskStatements:
         put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
             AND EXISTS (SELECT FROM kept)) \
         SELECT place FROM kept";
-    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task is
-    /// there, whether it has ended, and whether the run has it. What another session has locked is left out: it would
-    /// keep the others waiting.
+    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task
+    /// is there, whether it has ended, and whether the run has it. It leaves out what another session has locked, which
+    /// would keep the others waiting.
     renew_all(UUID_ARRAY, INT8_ARRAY, INT8, INT8, INT8) = "WITH ", time!("$4"), ", \
         run AS MATERIALIZED (SELECT run.number, run.fence, task.place FROM unnest($1, $2) WITH ORDINALITY AS run (id, fence, number) \
             LEFT JOIN LATERAL (SELECT place FROM @task WHERE task.id = run.id OFFSET 0) AS task ON true), \
@@ -243,11 +245,11 @@ statements! { TaskStatements:
         ORDER BY run.number";
     used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
 
-    /// In turns over owners, each of which gets its part of what is wanted; says whose turn each task is. Locks what it
-    /// gives, and leaves out what another instance has locked. Behind that, the last owner that was looked at, and those
-    /// before whose live tasks there are too many that have expired: one row at least. A row that is locked is looked for
-    /// by its place: what `coalesce` hides would have PostgreSQL search an index of those that are due, which it takes for
-    /// empty where most tasks wait.
+    /// Finds due tasks in turns over owners, each of which gets its part of what is wanted, and says whose turn each
+    /// task is. It locks the tasks that it gives, and leaves out those that another instance has locked. Behind them it
+    /// gives the last owner that it looked at, and the owners whose live tasks are behind too many that have expired:
+    /// one row at least. It looks for the rows to lock by their places. Without `coalesce`, PostgreSQL would search the
+    /// index of due tasks, which it takes for empty where most tasks wait.
     due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
         wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool) \
             WHERE (SELECT state.attention FROM @state AS state WHERE state.tool = named.tool \

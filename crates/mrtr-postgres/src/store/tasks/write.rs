@@ -1,4 +1,4 @@
-//! Verbs on one task: read it, apply the event, and write where it still stands so.
+//! Verbs on one task: read it, apply the event, and write if it still stands as it was read.
 //!
 //! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops in
 //! between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read again.
@@ -53,8 +53,8 @@ impl Write<'_> {
 }
 
 impl Inner {
-    /// Applies an event to a task. `plan` does so to the record at hand, as often as it takes, and says what else there
-    /// is to write and what the caller is told.
+    /// Applies an event to a task. `plan` applies it to the record at hand, as often as it takes, and says what else to
+    /// write and what to tell the caller.
     pub(crate) async fn change<'a, T>(
         &self,
         id: TaskId,
@@ -130,7 +130,7 @@ impl Inner {
         rows.first().map(Head::read).transpose()
     }
 
-    /// Says whether the task still stood as it was read.
+    /// Writes a task, and returns true if it still stood as it was read.
     async fn write(
         &self,
         connection: &Connection<'_>,

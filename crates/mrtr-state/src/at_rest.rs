@@ -5,8 +5,8 @@ use crate::keys::KeyId;
 use crate::{Refusal, Sealer};
 
 impl Sealer {
-    /// Seals bytes that the server keeps, such as what a task holds, for this purpose and under this id: as another kind
-    /// or under another id they do not open. They are confidential whichever codec seals states.
+    /// Seals bytes that the server keeps, such as what a task holds, for this purpose and under this id: as another
+    /// kind or under another id they do not open. They are confidential whichever codec seals states.
     ///
     /// They have no lifetime: drop an old key from the ring only when the server keeps nothing any more that it sealed.
     ///

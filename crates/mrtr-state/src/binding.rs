@@ -100,14 +100,15 @@ impl<'a> Binding<'a> {
         &self.name
     }
 
-    /// The parameters under a key. A round that opens a state and seals the next one needs them twice.
+    /// Digests the parameters under a key, and keeps the digest: a round that opens a state and seals the next one
+    /// needs it twice.
     pub(crate) fn params_under(&self, key: &Arc<PreparedKey>) -> Result<ParamsDigest, DigestError> {
         let digest = || ParamsDigest::of(self.params, &key.params);
         let (known, digested) = self.digest.get_or_init(|| (Arc::clone(key), digest()));
         if Arc::ptr_eq(known, key) { digested.clone() } else { digest() }
     }
 
-    /// The principal under a key, likewise needed twice.
+    /// Digests the principal under a key. A round likewise needs the digest twice.
     pub(crate) fn principal_under(&self, key: &Arc<PreparedKey>) -> Option<PrincipalDigest> {
         let principal = self.principal.as_ref()?;
         let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), key.digest(principal)));
@@ -138,7 +139,7 @@ pub struct Principal<'a> {
 
 /// A ring with what is derived from each of its keys, ready to seal and open.
 pub(crate) struct PreparedRing {
-    /// In the order of the ring: the first seals.
+    /// The keys in the order of the ring: the first seals.
     pub(crate) keys: Vec<Arc<PreparedKey>>,
     pub(crate) ring: KeyRing,
 }
@@ -147,7 +148,7 @@ pub(crate) struct PreparedKey {
     pub(crate) id: KeyId,
     pub(crate) header: String,
     pub(crate) sealing: Box<dyn SealingKey>,
-    /// For what a server keeps itself: always confidential, whichever codec seals states.
+    /// The key for data that a server keeps itself: always confidential, whichever codec seals states.
     pub(crate) at_rest: Box<dyn SealingKey>,
     pub(crate) params: ParamsKey,
     principals: Hmac<Sha256>,

@@ -60,7 +60,7 @@ impl FlowProgress {
         self.round
     }
 
-    /// This flow with a later end, for a question that may take longer than flows usually last.
+    /// Gives the flow a later end, for a question that may take longer than flows usually last.
     #[must_use]
     pub fn lasting_until(self, end: Timestamp) -> Self {
         Self { ends: self.ends.max(end), ..self }

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::codec::Subkey;
 use crate::{KeyError, Timestamp};
 
-/// A secret with a name. Shown only by its name; wiped when dropped.
+/// A secret with a name. It is shown only by its name, and wiped when dropped.
 ///
 /// ```
 /// use mrtr_state::Key;
@@ -32,7 +32,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of at least 32 random bytes.
+    /// Makes a key of at least 32 random bytes.
     pub fn new(id: impl Into<String>, secret: impl Into<Vec<u8>>) -> Result<Self, KeyError> {
         let secret = Zeroizing::new(secret.into());
         Self::named(KeyId::new(id)?, secret)
@@ -45,7 +45,7 @@ impl Key {
         Ok(Self { id, secret })
     }
 
-    /// A key whose secret is written in base64, of either alphabet, padded or not.
+    /// Makes a key whose secret is written in base64, of either alphabet, padded or not.
     ///
     /// ```
     /// use mrtr_state::{Key, KeyError};
@@ -151,7 +151,7 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// A ring of one key.
+    /// Makes a ring of one key.
     pub fn new(sealing: Key) -> Self {
         Self { keys: vec![sealing], cut_off: None }
     }

@@ -53,7 +53,7 @@ struct Generator {
 }
 
 impl ProcessRandom {
-    /// A generator of its own.
+    /// Makes a generator of its own.
     ///
     /// # Panics
     ///

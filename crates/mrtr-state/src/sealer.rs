@@ -75,8 +75,8 @@ pub const DEFAULT_LIMIT: usize = 64 * 1024;
 const THIS_PROCESS: &str = "this-process";
 
 impl Sealer {
-    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes. One is
-    /// taken: `this-process` is what [`this_process_only`](Self::this_process_only) seals for.
+    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes. One id
+    /// is taken: [`this_process_only`](Self::this_process_only) seals for `this-process`.
     ///
     /// Two deployments that were given the same keys by mistake do not open each other's states.
     ///
@@ -128,7 +128,7 @@ impl Sealer {
             .map_err(|problem| KeyError::Variable { variable: variable.to_owned(), problem: problem.into() })
     }
 
-    /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
+    /// Takes audience and keys from a file with such a text, in which there may be spaces and new lines.
     ///
     /// ```
     /// use mrtr_state::Sealer;

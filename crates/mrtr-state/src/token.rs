@@ -33,7 +33,7 @@ pub(crate) struct Claims<'a> {
 pub(crate) struct PrincipalDigest(pub(crate) [u8; 16]);
 
 const FORMAT: u8 = 2;
-/// The revision's number takes the lower half of a byte, and what is there the upper one.
+/// The revision's number takes the lower half of a byte, and the flags that say what is there take the upper one.
 const REVISION: u8 = 0x0f;
 const HAS_PRINCIPAL: u8 = 0x10;
 const HAS_TENANT: u8 = 0x20;

@@ -1,4 +1,4 @@
-//! The time for which entries are kept: no clock brings back what is gone.
+//! The keeping of entries: how long it lasts, and that no clock brings back what is gone.
 
 use std::time::Duration;
 

@@ -21,8 +21,8 @@ impl DatabaseFile {
         if path.exists() {
             return Ok(());
         }
-        // Under another name, and closed before it has its own: a process that closes a file loses the locks which others
-        // of its threads hold on it.
+        // Under another name, and closed before it has its own: a process that closes a file loses the locks which
+        // others of its threads hold on it.
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}-{}.new", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
         let made = path.with_file_name(name);

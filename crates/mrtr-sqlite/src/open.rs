@@ -33,14 +33,14 @@ pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError>
     Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenError::File)?, connection })
 }
 
-/// A connection that only reads, to a file that was opened before.
+/// Opens a connection that only reads, to a file that was opened before.
 pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-/// Every connection comes from here, so that all wait for others in the same way.
+/// Opens every connection, so that all wait for others in the same way.
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     // Without the flag for URIs, a path is a path.
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;

@@ -278,8 +278,8 @@ const TRIALS: &str = "
     CREATE INDEX task_by_reservation ON task (reserved_until) WHERE reserved_until IS NOT NULL;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task. The
-/// sums follow from what stands in the rows, whichever process writes or removes them.
+/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task.
+/// The sums follow from what stands in the rows, whichever process writes or removes them.
 const TURNS: &str = "
     CREATE INDEX task_by_turn ON task (tool, owner, attention, place, expires) WHERE attention IS NOT NULL;
     CREATE INDEX task_by_owner_expiry ON task (owner, expires) WHERE expires IS NOT NULL;
@@ -308,9 +308,10 @@ const TURNS: &str = "
     END;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its owner's
-/// account. Every process counts open tasks by their owner, and what belongs to another account is moved there by what
-/// stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its own.
+/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its
+/// owner's account. Every process counts open tasks by their owner, and what belongs to another account is moved there
+/// by what stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its
+/// own.
 const ACCOUNTS: &str = "
     ALTER TABLE task ADD COLUMN account INTEGER;
     UPDATE task SET account = owner;

@@ -64,8 +64,8 @@ pub struct SqliteSingleUse {
 impl SqliteSingleUse {
     /// Opens a file, or makes one that remembers from now on.
     ///
-    /// A new file knows nothing of what was used before, so tokens issued before it was made are refused, here and
-    /// in every process that opens it later.
+    /// A new file knows no earlier uses, so the store refuses tokens issued before the file was made, here and in every
+    /// process that opens it later.
     pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
         let file = open(path.as_ref(), Needed::SingleUse(now))?;
         let since = since(&file.connection)?;
@@ -74,12 +74,12 @@ impl SqliteSingleUse {
         Ok(Self::over(since, Arc::new(Writer::start(|jobs| Worker::new(file, clock, jobs, changes))?)))
     }
 
-    /// Single use in a file that is open, which remembers since this moment.
+    /// Makes the store over an open file, which remembers since this moment.
     pub(crate) fn over(since: Timestamp, writer: Arc<Writer>) -> Self {
         Self { since, writer }
     }
 
-    /// Another handle to this store.
+    /// Makes another handle to this store.
     pub(crate) fn again(&self) -> Self {
         Self::over(self.since, Arc::clone(&self.writer))
     }

@@ -103,7 +103,7 @@ impl SqliteTaskStore {
         Self::over(open(path, Needed::Tasks)?, path, clock)
     }
 
-    /// Tasks in a file that is open, with the threads that it needs.
+    /// Makes the store over an open file, with the threads that it needs.
     pub(crate) fn over(file: File, path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let readers = Arc::new(Readers::new(path.to_owned())?);
         let (sender, changes) = watch::channel(readers.last_change()?);
@@ -113,7 +113,7 @@ impl SqliteTaskStore {
         Ok(Self { inner: Arc::new(Inner { clock, readers, changes, writer, reads, reader }) })
     }
 
-    /// Another handle to this store.
+    /// Makes another handle to this store.
     pub(crate) fn again(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }

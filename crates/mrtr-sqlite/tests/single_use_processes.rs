@@ -185,7 +185,7 @@ impl Peer {
     }
 }
 
-/// A test that fails leaves nobody behind.
+/// A test that fails leaves no child behind.
 impl Drop for Peer {
     fn drop(&mut self) {
         drop(self.process.kill());

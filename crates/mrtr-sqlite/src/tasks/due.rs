@@ -183,8 +183,8 @@ impl Tables<'_> {
         }
     }
 
-    /// The accounts that have tasks of these tools which a runner has to look at: from the one behind this turn on, and then
-    /// those before it.
+    /// The accounts that have tasks of these tools which a runner has to look at: from the one behind this turn on, and
+    /// then those before it.
     fn accounts_after(&self, turn: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Vec<i64>> {
         let mut accounts = Vec::new();
         let mut last = turn;

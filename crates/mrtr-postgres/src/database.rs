@@ -48,8 +48,8 @@ impl Database {
 /// A connection in use. It goes back to the pool, unless it was spoiled.
 pub(crate) struct Connection<'a> {
     object: Option<Object>,
-    /// Set while a transaction is open, and for good once an answer failed to come: another user of the connection would
-    /// find itself in the middle of things.
+    /// Set while a transaction is open, and for good once an answer failed to come: another user of the connection
+    /// would find itself in the middle of things.
     is_spoiled: AtomicBool,
     database: &'a Database,
 }

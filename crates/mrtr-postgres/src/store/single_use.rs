@@ -348,7 +348,8 @@ fn flags(rows: &[Row]) -> Result<(bool, bool), Failure> {
 const BETWEEN_PURGES: Duration = Duration::from_secs(1);
 const PURGED_AT_ONCE: i64 = 1_000;
 
-/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of it.
+/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of
+/// it.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<HashMap<i64, watch::Sender<()>>>);
 

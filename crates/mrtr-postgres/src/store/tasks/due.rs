@@ -1,8 +1,8 @@
 //! Work across tasks: those whose runs are due, whose time is over, and which are not kept any longer.
 //!
-//! It locks rows, so that an instance leaves out tasks that another one has locked, rather than waiting for them. A
-//! transaction takes two trips; if the instance stops between them, the database ends the session, and the locks with
-//! it.
+//! These verbs lock rows, so that an instance leaves out tasks that another one has locked, rather than waiting for
+//! them. A transaction takes two trips; if the instance stops between them, the database ends the session, and the
+//! locks with it.
 
 use std::collections::HashMap;
 use std::time::Duration;

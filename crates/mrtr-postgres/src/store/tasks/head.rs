@@ -31,7 +31,8 @@ impl Head {
         let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
         let (fence, lost_runs) = (value::<i64>(row, 14)?, value::<i32>(row, 19)?.cast_unsigned());
         let (leased_until, due) = (moment_at(15)?, moment_at(16)?);
-        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes it.
+        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes
+        // it.
         let alone = leased_until.is_some() && value::<Option<i64>>(row, 25)? == Some(fence);
         let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(27)? };
         let revision = u8::try_from(value::<i32>(row, 5)?).ok().and_then(Revision::from_number);

@@ -1,7 +1,8 @@
 //! Verbs on one task: read it, apply the event, and write if it still stands as it was read.
 //!
-//! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops in
-//! between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read again.
+//! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops
+//! in between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read
+//! again.
 
 use mrtr_state::Timestamp;
 use mrtr_tasks::store::{KeptQuestion, StoreError, TASK_BYTES, UNCOUNTED_BYTES};

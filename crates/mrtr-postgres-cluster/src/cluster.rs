@@ -49,7 +49,7 @@ impl Cluster {
         SHARED.get_or_init(|| Self::start(&["fsync=off", "max_connections=300"])).as_ref()
     }
 
-    /// Starts a server for one test, with these settings, for tests that restart it.
+    /// Starts a server with these settings for the caller alone, such as a test that restarts it.
     ///
     /// ```
     /// use mrtr_postgres_cluster::Cluster;

@@ -70,7 +70,7 @@ impl Key {
         &self.id
     }
 
-    /// A key for one purpose: knowing it tells nothing of the others.
+    /// Derives a key for one purpose: knowing it tells nothing of the others.
     pub(crate) fn derive(&self, purpose: &str) -> Subkey {
         let mut derived = Zeroizing::new([0; 32]);
         let extracted = Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), &self.secret);
@@ -131,7 +131,7 @@ impl fmt::Display for KeyId {
 /// To replace a key without refusing a client, deploy three times, each time everywhere: add the new key behind the old
 /// one; put it first; and, after the longest lifetime of a state has passed, drop the old one.
 ///
-/// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
+/// Its text is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
 ///
 /// ```
 /// use mrtr_state::{Key, KeyRing};
@@ -214,8 +214,8 @@ impl FromStr for KeyRing {
     }
 }
 
-/// A source of rings, such as a KMS that unwraps keys, or a secret store. It is asked at start and on rotation, never
-/// per token.
+/// A source of rings, such as a KMS that unwraps keys, or a secret store. A sealer asks it at start and on rotation,
+/// never per token.
 ///
 /// An implementation writes `async fn keys`; its future must be `Send`.
 ///

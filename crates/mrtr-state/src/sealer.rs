@@ -209,7 +209,7 @@ impl Sealer {
         Self { random: Arc::new(random), ..self }
     }
 
-    /// Lets states and flows live shorter or longer.
+    /// Sets how long states and flows live.
     ///
     /// ```
     /// use std::time::Duration;

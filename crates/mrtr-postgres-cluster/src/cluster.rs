@@ -49,7 +49,8 @@ impl Cluster {
         SHARED.get_or_init(|| Self::start(&["fsync=off", "max_connections=300"])).as_ref()
     }
 
-    /// Starts a server with these settings for the caller alone, such as a test that restarts it.
+    /// Starts a server with these settings for the caller alone, such as a test that restarts it. Like
+    /// [`shared`](Self::shared), it returns `None` where PostgreSQL is not installed.
     ///
     /// ```
     /// use mrtr_postgres_cluster::Cluster;

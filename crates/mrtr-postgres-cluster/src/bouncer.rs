@@ -27,8 +27,8 @@ pub struct Bouncer {
 }
 
 impl Bouncer {
-    /// Starts one; nothing where pgbouncer is not installed, which is said on standard error, and is a panic where `CI` is
-    /// set.
+    /// Starts one. Where pgbouncer is not installed, this returns `None` and says so on standard error, and panics
+    /// where `CI` is set.
     ///
     /// # Panics
     ///
@@ -68,7 +68,7 @@ impl Bouncer {
         Ok(Self { port, cluster, _taken_down: taken_down })
     }
 
-    /// The address through it of a database in its cluster.
+    /// The address that reaches a database of its cluster through it.
     pub fn before(&self, direct: &str) -> String {
         direct.replace(&format!(":{}/", self.cluster), &format!(":{}/", self.port))
     }

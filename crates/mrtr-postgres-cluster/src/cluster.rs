@@ -31,7 +31,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Whether PostgreSQL is installed on this machine.
+    /// Returns true if PostgreSQL is installed on this machine.
     ///
     /// ```
     /// use mrtr_postgres_cluster::Cluster;
@@ -42,14 +42,15 @@ impl Cluster {
         programs::postgres().is_some()
     }
 
-    /// The one that all tests of a program share. It waits for no disk, as tests need not; nothing where PostgreSQL is not
-    /// installed, which is said on standard error, and is a panic where `CI` is set.
+    /// Returns the server that all tests of a program share. It waits for no disk, since tests need not. Where
+    /// PostgreSQL is not installed, this returns `None` and says so on standard error, and panics where `CI` is set.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&["fsync=off", "max_connections=300"])).as_ref()
     }
 
-    /// One of its own, with these settings, as a test needs that restarts it.
+    /// Starts a server with these settings for the caller alone, such as a test that restarts it. Like
+    /// [`shared`](Self::shared), it returns `None` where PostgreSQL is not installed.
     ///
     /// ```
     /// use mrtr_postgres_cluster::Cluster;

@@ -16,14 +16,14 @@ pub(crate) fn postgres() -> Option<PathBuf> {
     there.max_by_key(version).or_else(|| on_path("initdb")?.parent().map(Path::to_owned))
 }
 
-/// Where a program is.
+/// Finds a program by its name.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// A program as a user other than root, who may not run PostgreSQL.
+/// Makes a command that runs a program as a user other than root, who may not run PostgreSQL.
 pub(crate) fn unprivileged(program: impl AsRef<Path>) -> Command {
     let program = program.as_ref();
     if !is_root() {
@@ -46,7 +46,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Runs a program to its end; what it says is told if it fails.
+/// Runs a program to its end. If it fails, the error has its output.
 pub(crate) fn run(command: &mut Command) -> io::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
@@ -61,7 +61,7 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Says that something was left out since a program is missing. In CI it is a failure.
+/// Says that something was left out since a program is missing. In CI that is a failure.
 pub(crate) fn left_out(program: &str) {
     assert!(std::env::var_os("CI").is_none(), "{program} is not installed, and CI leaves nothing out");
     let line = format!("left out: {program} is not installed\n");

@@ -19,14 +19,14 @@ pub(crate) type Params<'a> = [&'a (dyn ToSql + Sync)];
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) pool: Pool,
-    /// Whether the next statement may reach another connection of the database, so that nothing can be prepared.
+    /// True if the next statement may reach another connection of the database, so that nothing can be prepared.
     pub(crate) is_shared: bool,
-    /// How long a statement may take.
+    /// The time that a statement may take.
     pub(crate) patience: Duration,
 }
 
 impl Database {
-    /// A free connection, which is waited for within bounds.
+    /// Waits for a free connection, within bounds.
     pub(crate) async fn connection(&self) -> Result<Connection<'_>, Failure> {
         let object = self.pool.get().await?;
         Ok(Connection { object: Some(object), is_spoiled: AtomicBool::new(false), database: self })
@@ -48,8 +48,8 @@ impl Database {
 /// A connection in use. It goes back to the pool, unless it was spoiled.
 pub(crate) struct Connection<'a> {
     object: Option<Object>,
-    /// Set while a transaction is open, and for good once an answer failed to come: another user of the connection would
-    /// find itself in the middle of things.
+    /// Set while a transaction is open, and for good once an answer failed to come: another user of the connection
+    /// would find itself in the middle of things.
     is_spoiled: AtomicBool,
     database: &'a Database,
 }
@@ -67,7 +67,7 @@ impl Connection<'_> {
         self.in_time(run).await
     }
 
-    /// Says how many rows the statement wrote.
+    /// Carries out a statement, and returns how many rows it wrote.
     pub(crate) async fn execute(&self, statement: &Statement, params: &Params<'_>) -> Result<u64, Failure> {
         let object = self.object()?;
         let run = async {
@@ -80,7 +80,7 @@ impl Connection<'_> {
         self.in_time(run).await
     }
 
-    /// Statements without parameters or results.
+    /// Carries out statements without parameters or results.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Failure> {
         let object = self.object()?;
         self.in_time(object.batch_execute(sql)).await
@@ -98,13 +98,13 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// From here to [`ends`](Self::ends), a caller that goes away takes the connection with it, and the database
-    /// rolls back.
+    /// Notes that a transaction begins. From here to [`ends`](Self::ends), a caller that goes away takes the connection
+    /// with it, and the database rolls back.
     pub(crate) fn begins(&self) {
         self.is_spoiled.store(true, Ordering::Relaxed);
     }
 
-    /// The transaction was committed or rolled back.
+    /// Notes that the transaction was committed or rolled back.
     pub(crate) fn ends(&self) {
         self.is_spoiled.store(false, Ordering::Relaxed);
     }

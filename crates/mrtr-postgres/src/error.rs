@@ -1,10 +1,10 @@
-//! Why a database could not be used as a store.
+//! The reason a database could not be used as a store.
 
 use std::error::Error;
 
 use crate::Schema;
 
-/// Why a database could not be used as a store.
+/// The reason a database could not be used as a store.
 ///
 /// ```
 /// use mrtr_postgres::{ConnectError, PostgresOptions};
@@ -15,19 +15,19 @@ use crate::Schema;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is none, or asks for something that is not there.
+    /// The address cannot be read, or asks for something that is not there.
     #[error("the address of the database cannot be used")]
     Address(#[source] Box<dyn Error + Send + Sync>),
-    /// There was no connection within the time for it.
+    /// No connection was made in time.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// It is older than those that this crate is tested with.
+    /// The server is older than those that this crate is tested with.
     #[error("the database is PostgreSQL {found}; 15 or newer is needed")]
     OldServer {
         /// Its version.
         found: String,
     },
-    /// It is a replica, or takes no writes for another reason.
+    /// The database is a replica, or takes no writes for another reason.
     #[error("the database takes no writes: it is a replica, or read-only by its settings")]
     ReadOnly,
     /// Its tables are older than this program, which was told not to change them.
@@ -36,7 +36,7 @@ pub enum ConnectError {
          the program migrate at its start"
     )]
     OlderSchema {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
         /// Its version; 0 if it is not there.
         found: i32,
@@ -46,7 +46,7 @@ pub enum ConnectError {
     /// A later version of this crate made its tables.
     #[error("the schema `{schema}` has version {found}; this program knows versions up to {known}")]
     NewerSchema {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
         /// Its version.
         found: i32,
@@ -56,9 +56,9 @@ pub enum ConnectError {
     /// The tables could not be made.
     #[error("the schema `{schema}` could not be migrated")]
     Migration {
-        /// Which schema.
+        /// The schema.
         schema: Schema,
-        /// What the database said.
+        /// The error of the database.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },

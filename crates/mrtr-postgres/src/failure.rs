@@ -1,4 +1,4 @@
-//! What is known of a statement that failed: whether it may have been carried out.
+//! The failure of a statement, which tells whether it may have been carried out.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use mrtr_tasks::record::TransitionError;
 use mrtr_tasks::store::StoreError;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// Why a statement failed, by what that means for the next attempt.
+/// The failure of a statement, by what it means for the next attempt.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// No connection was free in time: nothing was sent.
@@ -18,10 +18,10 @@ pub(crate) enum Failure {
     /// There is no connection: nothing was sent.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
-    /// The database took it back, since it met another transaction: it can be sent again.
+    /// The database took the statement back, since it met another transaction: it can be sent again.
     #[error("the statement met another transaction")]
     Collided(#[source] tokio_postgres::Error),
-    /// The database refused it, and nothing of it was carried out.
+    /// The database refused the statement, and carried out nothing of it.
     #[error("the database refused the statement")]
     Refused(#[source] tokio_postgres::Error),
     /// The connection was lost after it was sent: it may have been carried out, or may yet be.
@@ -33,12 +33,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether another attempt may go better soon.
+    /// Returns true if another attempt may succeed soon.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Collided(_) | Self::Unsure(_))
     }
 
-    /// The rule that a statement broke, if it broke one that holds in a table.
+    /// The constraint of a table that a statement broke, if it broke one.
     pub(crate) fn broken_constraint(&self) -> Option<&str> {
         let Self::Refused(error) = self else { return None };
         let error = error.as_db_error().filter(|error| *error.code() == SqlState::UNIQUE_VIOLATION)?;
@@ -77,7 +77,8 @@ enum Verdict {
     Unsure,
 }
 
-/// An error undoes its transaction. One that ends the whole session may come after the commit.
+/// Judges an error of the database. An error undoes its transaction, but one that ends the whole session may come after
+/// the commit.
 fn judge(error: &DbError) -> Verdict {
     let collisions = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     match error.parsed_severity() {
@@ -87,7 +88,7 @@ fn judge(error: &DbError) -> Verdict {
     }
 }
 
-/// Why a verb on a task failed: the task refused it, or a statement failed.
+/// The failure of a verb on a task: the task refused it, or a statement failed.
 #[derive(Debug)]
 pub(crate) enum VerbFailure {
     Verb(StoreError),

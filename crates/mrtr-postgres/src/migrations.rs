@@ -13,7 +13,7 @@ use crate::{ConnectError, Schema};
 /// ```
 pub const NEWEST: i32 = 4;
 
-/// What brings a schema from each version to the next, an empty one being version 0. A file that was released stays as
+/// The files that bring a schema from each version to the next. An empty schema has version 0. A released file stays as
 /// it is: databases have been through it.
 const FILES: [&str; 4] = [
     include_str!("../migrations/0001_first.sql"),
@@ -22,10 +22,10 @@ const FILES: [&str; 4] = [
     include_str!("../migrations/0004_accounts.sql"),
 ];
 
-/// The script that brings a schema to the newest version, whichever it has: for an operator to read, and to run with
+/// Returns the script that brings a schema of any version to the newest, for an operator to read and to run with
 /// `psql`. [`PostgresOptions::connect`](crate::PostgresOptions::connect) runs it too, unless told not to.
 ///
-/// It may be run again, and by many at once: the first applies what lacks.
+/// Operators may run it again, and at the same time: the first run applies what is missing.
 ///
 /// ```
 /// use mrtr_postgres::{Schema, migrations};

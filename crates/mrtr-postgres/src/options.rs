@@ -1,4 +1,4 @@
-//! How a database is reached and used, with defaults.
+//! The options for reaching and using a database, with defaults.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_postgres::Config;
 use crate::tls::Tls;
 use crate::{ConnectError, Schema};
 
-/// How a database is reached and used.
+/// The options for reaching and using a database.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,16 +44,17 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// How many connections an instance keeps, the listener apart: 16.
+    /// The number of connections an instance keeps, the listener apart: 16.
     pub const DEFAULT_CONNECTIONS: usize = 16;
-    /// How long a verb waits for a connection to be free: 2 seconds.
+    /// The time a verb waits for a connection to be free: 2 seconds.
     pub const DEFAULT_WAIT: Duration = Duration::from_secs(2);
-    /// How long a statement may take: 10 seconds.
+    /// The time a statement may take: 10 seconds.
     pub const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
-    /// How long changes may go unseen though no notification came: 1 second, give or take a quarter.
+    /// The time changes may go unseen if no notification comes: 1 second, give or take a quarter.
     pub const DEFAULT_POLL: Duration = Duration::from_secs(1);
 
-    /// The database at this address: `postgres://user:password@host/database`, or `key=value` pairs, as libpq takes them.
+    /// Makes options for the database at this address: `postgres://user:password@host/database`, or `key=value` pairs,
+    /// as libpq takes them.
     ///
     /// ```
     /// use mrtr_postgres::PostgresOptions;
@@ -76,7 +77,7 @@ impl PostgresOptions {
         })
     }
 
-    /// The schema that holds the tables: `mrtr` by default.
+    /// Sets the schema that holds the tables: `mrtr` by default.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -89,7 +90,7 @@ impl PostgresOptions {
         Self { schema, ..self }
     }
 
-    /// How many connections it keeps at most, the listener apart: 16 by default.
+    /// Sets how many connections it keeps at most, the listener apart: 16 by default.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -102,7 +103,7 @@ impl PostgresOptions {
         Self { connections: connections.max(1), ..self }
     }
 
-    /// How long a verb waits for one of them to be free before it is told that the store is busy: 2 s by default.
+    /// Sets how long a verb waits for one of them to be free before it is told that the store is busy: 2 s by default.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -116,7 +117,7 @@ impl PostgresOptions {
         Self { wait, ..self }
     }
 
-    /// How long a statement may take before its connection counts as lost: 10 s by default.
+    /// Sets how long a statement may take before its connection counts as lost: 10 s by default.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -130,8 +131,9 @@ impl PostgresOptions {
         Self { patience, ..self }
     }
 
-    /// How often it looks for changes while a caller waits for some, though no notification came: every second by
-    /// default, give or take a quarter. Notifications make it sooner; this is what is relied on.
+    /// Sets how often the store looks for changes while a caller waits for some, even if no notification comes: every
+    /// second by default, give or take a quarter. Notifications make it look sooner, but the store relies on this
+    /// alone.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -145,9 +147,9 @@ impl PostgresOptions {
         Self { poll: poll.max(Duration::from_millis(10)), ..self }
     }
 
-    /// Whether the address is a pgbouncer that shares connections between transactions. Nothing is prepared then, and no
-    /// notification is heard there: give [`listener`](Self::listener) too, or changes by other instances are seen by
-    /// [polling](Self::poll).
+    /// Says whether the address is a pgbouncer that shares connections between transactions. If so, the store prepares
+    /// nothing and hears no notifications there: give [`listener`](Self::listener) too, or it sees changes by other
+    /// instances only by [polling](Self::poll).
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -160,7 +162,8 @@ impl PostgresOptions {
         Self { is_behind_pgbouncer, ..self }
     }
 
-    /// Where notifications are heard: PostgreSQL itself, where the address is not.
+    /// Sets the address at which the store hears notifications: that of PostgreSQL itself, where the main one is a
+    /// pgbouncer's.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -171,8 +174,9 @@ impl PostgresOptions {
         Ok(Self { listener: Some(config(address)?), ..self })
     }
 
-    /// Whether connecting brings an older schema to the newest version, which takes the right to create tables: it does
-    /// by default. Without, an older schema is refused, and the operator runs [`migrations::sql`](crate::migrations::sql).
+    /// Says whether connecting brings an older schema to the newest version, which takes the right to create tables. It
+    /// does by default. Otherwise connecting refuses an older schema, and the operator runs
+    /// [`migrations::sql`](crate::migrations::sql).
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -200,8 +204,8 @@ impl PostgresOptions {
         Self { tls: Tls::Rustls(tokio_postgres_rustls::MakeRustlsConnect::new(config)), ..self }
     }
 
-    /// Goes by this clock and by the times that verbs are told, rather than by the database's clock: for tests. Instances
-    /// that share a database must not.
+    /// Uses this clock and the times that callers tell verbs, rather than the database's clock. This is for tests:
+    /// instances that share a database must not do so.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -229,7 +233,7 @@ impl fmt::Debug for PostgresOptions {
     }
 }
 
-/// A connection whose other end is gone is noticed, though neither end says so.
+/// Reads an address. Its settings let the store notice a connection whose other end is gone without a word.
 fn config(address: &str) -> Result<Config, ConnectError> {
     let mut config: Config =
         address.parse().map_err(|error: tokio_postgres::Error| ConnectError::Address(error.into()))?;

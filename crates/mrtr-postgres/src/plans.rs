@@ -1,4 +1,4 @@
-//! How the database finds what statements look for, among a million tasks.
+//! The plans by which the database finds what statements look for, among a million tasks.
 
 #[cfg(test)]
 mod tests {
@@ -65,8 +65,8 @@ mod tests {
         }
         database.batch_execute(&tasks_of("due", WAITING, 100, "1")).await.unwrap();
         let deeper = buffers(&database, &tasks.due).await;
-        // Each of the ten that are taken is looked for in both tables, and each of the two that are left out in one, three
-        // times; their indexes are two levels deeper, and they may lie on one page more.
+        // Each of the ten that are taken is looked for in both tables, and each of the two that are left out in one,
+        // three times; their indexes are two levels deeper, and they may lie on one page more.
         let looks = 10 * 2 + 2 * 3;
         assert!(deeper <= some_due + looks * 2 + looks, "{deeper} pages, and without those that wait {some_due}");
         database.batch_execute(&tasks_of("due", 2 * WAITING, EXPIRED, "1")).await.unwrap();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The schema in which the tables are: `mrtr`, unless another is named.
+/// The name of the schema that holds the tables: `mrtr`, unless the operator names another.
 ///
 /// ```
 /// use mrtr_postgres::Schema;
@@ -39,7 +39,8 @@ impl fmt::Display for Schema {
     }
 }
 
-/// Names that need no quoting, and leave room for the name of a channel: they are written into statements.
+/// Takes names that need no quoting, since they are written into statements, and that leave room for the name of a
+/// channel.
 impl FromStr for Schema {
     type Err = NoSchemaName;
 
@@ -53,7 +54,7 @@ impl FromStr for Schema {
     }
 }
 
-/// A text names no schema of ours.
+/// The error of a text that cannot be the name of a schema.
 ///
 /// ```
 /// use mrtr_postgres::Schema;

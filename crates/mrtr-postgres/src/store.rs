@@ -31,14 +31,14 @@ pub(crate) use tasks::TaskStatements;
 
 /// Tasks and single use in a PostgreSQL database, which any number of instances share.
 ///
-/// What a verb has done is durable, as the database has it, when it returns. Times are the database's: instances whose
+/// When a verb returns, its work is as durable as the database makes it. Times are the database's: instances whose
 /// clocks differ agree on leases, lapses and what is purged.
 ///
-/// A verb whose connection is lost is tried again for a few seconds where it can be known whether it was carried out; if
-/// not, the caller is told that it is not known. A verb whose future is dropped may still be carried out.
+/// If a verb's connection is lost, the store tries again for a few seconds, provided it can find out whether the verb
+/// was carried out; if it cannot, it tells the caller so. A verb whose future is dropped may still be carried out.
 ///
-/// Tasks run beside the verbs: they listen to other instances, tell them of changes, and look now and then in any case.
-/// They belong to the runtime on which the store was connected, and end when it is dropped.
+/// Background tasks listen to other instances, tell them of changes, and look for changes now and then in any case.
+/// They belong to the runtime on which the store was connected, and end when the store is dropped.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,15 +60,15 @@ pub struct PostgresStore {
     beside: Vec<AbortHandle>,
 }
 
-/// What verbs and the tasks beside them share.
+/// The state that verbs and the background tasks share.
 pub(crate) struct Inner {
     database: Database,
     schema: Schema,
     tls: Tls,
     address: Config,
-    /// Where notifications are heard; nowhere, if there is only a pgbouncer.
+    /// The address at which notifications are heard; `None` if there is only a pgbouncer.
     listener: Option<Config>,
-    /// Instead of the database's, in tests.
+    /// A clock to use instead of the database's, in tests.
     clock: Option<Arc<dyn Clock>>,
     random: ProcessRandom,
     tasks: TaskStatements,
@@ -162,12 +162,12 @@ impl PostgresOptions {
 }
 
 impl Inner {
-    /// The time of a test; nothing where the database's counts.
+    /// The time of a test; `None` where the database's counts.
     fn told_now(&self) -> Option<i64> {
         self.clock.as_ref().map(|clock| millis(clock.now()))
     }
 
-    /// The time that a verb was told, in a test; nothing where the database's counts.
+    /// The time that a verb was told, in a test; `None` where the database's counts.
     fn told(&self, now: Timestamp) -> Option<i64> {
         self.clock.as_ref().map(|_| millis(now))
     }
@@ -177,7 +177,7 @@ impl Inner {
         self.clock.as_ref().map_or(read, |clock| clock.now())
     }
 
-    /// By which an attempt knows its own writes again.
+    /// Makes a stamp by which an attempt knows its own writes again.
     fn stamp(&self) -> i64 {
         let mut bytes = [0; 8];
         self.random.fill(&mut bytes);
@@ -189,7 +189,7 @@ impl Inner {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Something has changed: those who wait look, here and elsewhere.
+    /// Lets those who wait look for changes, here and elsewhere.
     fn signal(&self) {
         self.look.notify_one();
         self.tell.notify_one();

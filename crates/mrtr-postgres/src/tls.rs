@@ -1,4 +1,4 @@
-//! How connections are made and secured: plainly, or by rustls where the address asks for it.
+//! Connections, and how they are secured: not at all, or by rustls where the address asks for it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Tls {
         }
     }
 
-    /// A connection that notes each notification.
+    /// Opens a connection that notes each notification.
     pub(crate) async fn listen(&self, config: &Config, heard: Arc<Notify>) -> Result<Listening, Error> {
         match self {
             Self::None => listen(config, NoTls, heard).await,

@@ -14,15 +14,15 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 pub(crate) struct Id(pub(crate) [u8; 16]);
 
 impl Id {
-    /// No owner, and the one of tasks that an earlier version has written.
+    /// The id that stands for no owner. Tasks that an earlier version has written have it.
     pub(crate) const ZEROS: Self = Self([0; 16]);
 
-    /// What the indexes know an owner by. A reader compares the owner itself too.
+    /// The id by which the indexes know an owner. A reader compares the owner itself too.
     pub(crate) fn of_owner(owner: &Owner) -> Self {
         Self::of_text(owner.as_str())
     }
 
-    /// What the indexes and the counts know an account by: as its owner, where it has no other name.
+    /// The id by which the indexes and the counts know an account: that of its owner, where it has no other name.
     pub(crate) fn of_account(account: &Account) -> Self {
         Self::of_text(account.as_str())
     }

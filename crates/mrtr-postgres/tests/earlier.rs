@@ -38,7 +38,7 @@ async fn tasks_and_tokens_in_a_database_of_the_first_version_go_on() {
     tasks::go_on(store).await;
 }
 
-/// What the version before writes and removes while this one goes on: its tasks have their turns, and no sum of what is
+/// The version before writes and removes tasks while this one goes on: they have their turns, and no sum of what is
 /// kept drifts by them.
 #[tokio::test]
 async fn an_instance_of_the_version_before_goes_on_beside_this_one() {
@@ -89,7 +89,7 @@ async fn a_task_that_the_version_before_ends_does_not_count_in_its_account() {
     assert!(matches!(store.create(new_task(5), one).await, Err(StoreError::Full)));
 }
 
-/// That version does not know when a task was set aside, and leaves the moment in the row.
+/// The version before does not know when a task was set aside, and leaves the moment in the row.
 #[tokio::test]
 async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -108,7 +108,7 @@ async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
     assert!(!set_aside().await, "it runs");
 }
 
-/// That version counts no runs that are lost once a task was parked, and leaves it among those on trial.
+/// The version before counts no runs that are lost once a task was parked, and leaves it among those on trial.
 #[tokio::test]
 async fn a_task_that_the_version_before_has_parked_leaves_those_on_trial() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -142,7 +142,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// As that version creates a task, but for its values.
+/// The statement by which that version creates a task, but for its values.
 const ADD_OF_VERSION_2: &str = "
     WITH added AS (INSERT INTO mrtr.task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention)
             SELECT '02020202-0202-0202-0202-020202020202', owner_key, owner, '02020202-0202-0202-0202-020202020202', tool,
@@ -154,7 +154,7 @@ const ADD_OF_VERSION_2: &str = "
     INSERT INTO mrtr.open_count AS count (owner_key, shard, open) SELECT owner_key, 3, 1 FROM added
         ON CONFLICT (owner_key, shard) DO UPDATE SET open = count.open + 1";
 
-/// As that version removes tasks, but for which.
+/// The statement by which that version removes tasks, but for which.
 const REMOVE_OF_VERSION_2: &str = "
     WITH old AS MATERIALIZED (SELECT place FROM mrtr.state),
         states AS (DELETE FROM mrtr.state WHERE place = ANY (ARRAY(SELECT place FROM old))),

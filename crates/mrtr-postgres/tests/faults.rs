@@ -1,4 +1,4 @@
-//! What goes wrong with a database, on a real server: connections cut, restarts, no room, the wrong server or schema.
+//! Faults of a database, on a real server: connections cut, restarts, no room, the wrong server or schema.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
 #[path = "faults/interrupted.rs"]
@@ -163,7 +163,7 @@ async fn live(store: &PostgresStore, unknown: &AtomicUsize) {
     }
 }
 
-/// What was acknowledged before a crash is there after it; and the store goes on by itself.
+/// All that was acknowledged before a crash is there after it; and the store goes on by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_crashes_and_comes_back_has_all_that_was_acknowledged() {
     // With the disk waited for, as it is by default.

@@ -1,4 +1,4 @@
-//! What a task holds is sealed before the database sees it: nothing of it is in a dump.
+//! The content of a task is sealed before the database sees it: nothing of it is in a dump.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
 #[path = "../../mrtr-tasks/tests/tasks/support.rs"]
@@ -50,7 +50,7 @@ fn dump(cluster: &Cluster, address: &str) -> String {
     String::from_utf8(dumped.stdout).unwrap()
 }
 
-/// As it is, or in hexadecimal, which is how a dump has bytes.
+/// Looks for the marker as it is, or in hexadecimal, which is how a dump has bytes.
 fn is_found(dump: &str) -> bool {
     let in_hex = MARKER.bytes().flat_map(|byte| [byte >> 4, byte & 15]);
     let in_hex: String = in_hex.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();

@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// What verbs are told counts; the clock itself says since when the store remembers.
+/// A clock that only says since when the store remembers. Otherwise the times count that verbs are told.
 fn clock(now: Timestamp) -> Arc<dyn Clock> {
     Arc::new(StandingClock(now))
 }

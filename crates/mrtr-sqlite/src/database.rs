@@ -10,9 +10,9 @@ use crate::schema::Needed;
 use crate::single_use::since;
 use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
 
-/// One file in which tasks are kept, and what was used once. Any number of processes of one machine may open it.
+/// One file that keeps tasks and the tokens that were used. Any number of processes of one machine may open it.
 ///
-/// One thread writes for both, and verbs of both that arrive together are written together. The file is closed when the
+/// One thread writes for both, and writes verbs that arrive together in one transaction. The file is closed when the
 /// database and all stores that it gave are dropped.
 ///
 /// ```
@@ -37,12 +37,12 @@ use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
 ///
 /// # A file that kept one of them
 ///
-/// A file that [`SqliteTaskStore`] or [`SqliteSingleUse`] made gains what it lacks, and processes that know one kind
-/// only, those of an earlier version too, go on with it. What was used is known by the file in which it was noted. A
-/// file of tasks that begins to keep single use knows nothing of what was used before: it refuses tokens that were
-/// issued before, as a new file does, so that none which was used in another file is used again. To keep those tokens
-/// usable, open the file of single use in which they are noted. Either way, end the processes that note uses in one file
-/// before others note them in another.
+/// A file that [`SqliteTaskStore`] or [`SqliteSingleUse`] made gains the tables that it lacks, and processes that know
+/// only one kind go on with it, even those of an earlier version. A file knows only the uses that were noted in it. A
+/// file of tasks that begins to keep single use knows no earlier uses: like a new file, it refuses tokens that were
+/// issued earlier, so that no token that was used in another file is used again. To keep those tokens usable, open the
+/// file of single use in which their uses are noted. Either way, end the processes that note uses in one file before
+/// others note them in another.
 #[derive(Debug)]
 pub struct SqliteDatabase {
     tasks: SqliteTaskStore,
@@ -50,13 +50,13 @@ pub struct SqliteDatabase {
 }
 
 impl SqliteDatabase {
-    /// Opens a file, or makes one. Goes by the machine's clock.
+    /// Opens a file, or makes one. It goes by the machine's clock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteOpenError> {
         Self::open_with_clock(path, Arc::new(SystemClock::default()))
     }
 
-    /// Opens a file, or makes one. Goes by this clock: tasks always, single use for the moment since which a new file
-    /// remembers.
+    /// Opens a file, or makes one, with this clock. Tasks always go by it; single use takes from it only the moment
+    /// since which a new file remembers.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -95,7 +95,7 @@ impl SqliteDatabase {
         self.tasks.again()
     }
 
-    /// The store of what was used once.
+    /// The store for single use.
     ///
     /// ```
     /// use mrtr_server::Guard;

@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The file of a database that is open: whether it is still the one at its path.
+/// The file of a database that is open, which can check that it is still the one at its path.
 ///
-/// A file that was deleted or replaced goes on to take what is written to it, and all of it is gone when the last
-/// process closes it. So a store looks before it acknowledges anything.
+/// A file that was deleted or replaced still takes what is written to it, and all of it is gone when the last process
+/// closes it. So a store checks the file before it acknowledges anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseFile {
     path: PathBuf,
@@ -21,8 +21,8 @@ impl DatabaseFile {
         if path.exists() {
             return Ok(());
         }
-        // Under another name, and closed before it has its own: a process that closes a file loses the locks which others
-        // of its threads hold on it.
+        // Under another name, and closed before it has its own: a process that closes a file loses the locks which
+        // others of its threads hold on it.
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}-{}.new", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
         let made = path.with_file_name(name);
@@ -64,7 +64,7 @@ impl DatabaseFile {
     }
 }
 
-/// How many files this process has made.
+/// The number of files that this process has made.
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 fn for_owner_alone() -> std::fs::OpenOptions {
@@ -75,7 +75,7 @@ fn for_owner_alone() -> std::fs::OpenOptions {
     options
 }
 
-/// What a file has and no other, while it is open.
+/// The identity of a file, which no other has while it is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Inode {
     #[cfg(unix)]

@@ -1,8 +1,8 @@
-//! Why a file could not be opened.
+//! The error of opening a file.
 
 use std::error::Error;
 
-/// Why a file could not be opened as a store, or as several.
+/// The reason a file could not be opened as a store, or as several.
 ///
 /// ```
 /// use mrtr_sqlite::{SqliteOpenError, SqliteTaskStore};
@@ -13,26 +13,26 @@ use std::error::Error;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SqliteOpenError {
-    /// A later version of this crate made it.
+    /// A later version of this crate made the file.
     #[error("the file has version {found} of its tables for {of}; this program knows versions up to {known}")]
     Newer {
-        /// What the tables are for.
+        /// The purpose of the tables.
         of: &'static str,
         /// The file's version.
         found: i64,
         /// The latest that we know.
         known: i64,
     },
-    /// It is an SQLite file for something else: another program's, or one that keeps the other kind only.
+    /// The file is an SQLite file for something else: another program made it, or it keeps the other kind only.
     #[error("the file is a database, but not one of {needed}")]
     NotOurs {
-        /// What it should have kept.
+        /// The kinds that it should have kept.
         needed: &'static str,
     },
-    /// Its file system cannot share it between processes.
+    /// The file system cannot share the file between processes.
     #[error("the file cannot be shared between processes: SQLite offers no write-ahead log for it")]
     NotShared,
-    /// It can be read and not written.
+    /// The file can be read, but not written.
     #[error("the file cannot be written: a store needs the right to, to the file and to its folder")]
     ReadOnly,
     /// The file could not be made or found.

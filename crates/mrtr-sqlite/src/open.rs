@@ -13,12 +13,12 @@ use crate::schema::{self, Needed};
 /// A file with a connection that writes.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// What is at its path, if that is still so.
+    /// The file at its path, if it is still there.
     pub(crate) place: DatabaseFile,
     pub(crate) connection: Connection,
 }
 
-/// Opens a file, or makes one. What is needed of it has the newest version from then on.
+/// Opens a file, or makes one, and brings the needed kinds to their newest versions.
 pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError> {
     if path != Path::new(":memory:") {
         DatabaseFile::make(path).map_err(SqliteOpenError::File)?;
@@ -33,14 +33,14 @@ pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError>
     Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenError::File)?, connection })
 }
 
-/// A connection that only reads, to a file that was opened before.
+/// Opens a connection that only reads, to a file that was opened before.
 pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-/// Every connection comes from here, so that all wait for others in the same way.
+/// Opens every connection, so that all wait for others in the same way.
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     // Without the flag for URIs, a path is a path.
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -60,7 +60,7 @@ fn migrate(connection: &mut Connection, needed: Needed) -> Result<(), SqliteOpen
     check_writable(connection).map_err(unwritable)
 }
 
-/// SQLite opens a file all the same that it cannot write, and refuses the first write: so one is tried, and taken back.
+/// Tries a write, and takes it back: SQLite opens even a file that it cannot write, and refuses only the first write.
 fn check_writable(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -68,7 +68,8 @@ fn check_writable(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.rollback()
 }
 
-/// A file that was opened and cannot be begun with: either it cannot be written, or the log beside it cannot be made.
+/// The error for a file that was opened but cannot be used: either it cannot be written, or the log beside it cannot be
+/// made.
 fn unwritable(error: rusqlite::Error) -> SqliteOpenError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => SqliteOpenError::ReadOnly,
@@ -94,7 +95,7 @@ fn keep_write_ahead_log(connection: &Connection) -> Result<(), SqliteOpenError> 
 /// Waits until other processes are done with the file, for ten seconds or somewhat more.
 ///
 /// SQLite's own waiting soon sleeps a tenth of a second at a time, and a process that writes without a pause leaves a
-/// gap of microseconds: those who sleep so long hardly ever meet it.
+/// gap of microseconds: a process that sleeps so long hardly ever meets it.
 fn wait_for_others(times: i32) -> bool {
     thread::sleep(GLANCE);
     times < MOST_GLANCES
@@ -103,7 +104,8 @@ fn wait_for_others(times: i32) -> bool {
 const GLANCE: Duration = Duration::from_micros(300);
 const MOST_GLANCES: i32 = 30_000;
 
-/// As many as both kinds have, so that none is prepared twice.
+/// The number of prepared statements that a connection keeps: as many as both kinds have, so that none is prepared
+/// twice.
 const STATEMENTS_KEPT: usize = 96;
 
 #[cfg(test)]

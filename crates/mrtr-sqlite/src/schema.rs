@@ -1,8 +1,8 @@
 //! The tables of both kinds, as numbered steps from an empty file to the newest version.
 //!
-//! A file says by its number in SQLite's place for telling files apart which kind it began with, and by its
-//! `user_version` which version of that. What it has besides stands in the table `part`. So a process of an earlier
-//! version, which knows no table of that name, goes on with the kind it knows.
+//! The `application_id` of a file says which kind it began with, and its `user_version` says which version of that kind
+//! it has. The table `part` says what it has besides. So a process of an earlier version, which knows no table of that
+//! name, goes on with the kind it knows.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use rusqlite::{Connection, Transaction};
 
 use crate::SqliteOpenError;
 
-/// What a store needs of a file.
+/// The kinds that a store needs in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Needed {
     Tasks,
-    /// If its tables are new, they remember from this moment on.
+    /// Single use. If its tables are new, they remember from this moment on.
     SingleUse(Timestamp),
-    /// Of a file that has one kind, the other is made: here the author says so.
+    /// Both kinds. In a file that has one of them, the other is made, since the author has asked for it.
     Both(Timestamp),
 }
 
@@ -46,12 +46,12 @@ enum Kind {
 }
 
 impl Kind {
-    /// By the number of a file that began with it.
+    /// Finds a kind by the number of a file that began with it.
     fn of(application: i64) -> Option<Self> {
         [Self::Tasks, Self::SingleUse].into_iter().find(|kind| kind.application() == application)
     }
 
-    /// "mrtt" and "mrt1".
+    /// The number of a file that began with it: "mrtt" or "mrt1".
     fn application(self) -> i64 {
         match self {
             Self::Tasks => 0x6d72_7474,
@@ -77,8 +77,8 @@ impl Kind {
 
 /// Brings the kinds that are needed to their newest versions.
 ///
-/// Of a file that has only the other kind, one kind alone is refused: an empty memory beside it would be a new one,
-/// where the operator may have meant another file.
+/// A file that has only the other kind is refused where one kind is needed: an empty memory beside that would be a new
+/// one, and the operator may have meant another file.
 pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(), SqliteOpenError> {
     let not_ours = || SqliteOpenError::NotOurs { needed: needed.name() };
     let mut parts = Parts::read(transaction)?.ok_or_else(not_ours)?;
@@ -103,15 +103,15 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
     Ok(())
 }
 
-/// Which kinds a file has, in which versions.
+/// The kinds that a file has, with their versions.
 struct Parts {
-    /// Nothing if the file is empty.
+    /// The kind that the file began with; `None` if it is empty.
     began_with: Option<Kind>,
     versions: BTreeMap<Kind, i64>,
 }
 
 impl Parts {
-    /// Nothing if the file is another program's.
+    /// Returns `None` if the file is another program's.
     fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         let (application, version) = (number("application_id")?, number("user_version")?);
@@ -187,8 +187,8 @@ const PART: &str = "
     ) STRICT;
 ";
 
-/// What brings a file from each version of tasks to the next, none being version 0. A step that was released stays as
-/// it is: files have been through it.
+/// The steps that bring a file from each version of tasks to the next. A file without tasks has version 0. A released
+/// step stays as it is: files have been through it.
 const TASKS: [&str; 4] = [FIRST, TRIALS, TURNS, ACCOUNTS];
 
 const FIRST: &str = "
@@ -278,8 +278,8 @@ const TRIALS: &str = "
     CREATE INDEX task_by_reservation ON task (reserved_until) WHERE reserved_until IS NOT NULL;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task. The
-/// sums follow from what stands in the rows, whichever process writes or removes them.
+/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task.
+/// The sums follow from what stands in the rows, whichever process writes or removes them.
 const TURNS: &str = "
     CREATE INDEX task_by_turn ON task (tool, owner, attention, place, expires) WHERE attention IS NOT NULL;
     CREATE INDEX task_by_owner_expiry ON task (owner, expires) WHERE expires IS NOT NULL;
@@ -308,9 +308,10 @@ const TURNS: &str = "
     END;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its owner's
-/// account. Every process counts open tasks by their owner, and what belongs to another account is moved there by what
-/// stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its own.
+/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its
+/// owner's account. Every process counts open tasks by their owner, and what belongs to another account is moved there
+/// by what stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its
+/// own.
 const ACCOUNTS: &str = "
     ALTER TABLE task ADD COLUMN account INTEGER;
     UPDATE task SET account = owner;

@@ -27,20 +27,20 @@ pub(crate) use waiting::Waiting;
 
 /// Single use for all processes of one machine that open the same file.
 ///
-/// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread owns
-/// the file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks
-/// every few milliseconds whether another process ended the reservation.
+/// When a verb returns, its work is on the disk. Verbs that arrive together are written together. A thread owns the
+/// file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks every
+/// few milliseconds whether another process ended the reservation.
 ///
 /// A verb whose future is dropped may still be carried out. A reservation made so lapses like that of a
 /// round that died.
 ///
 /// The file also keeps how far it was purged, so that a clock set back revives no token, in this process or the next.
-/// After a clock that was far ahead for long, tokens may be refused until that time comes. New keys and a new file end
-/// this at once. A new file alone is not enough: it does not know what was used by the clock that was ahead, and
-/// such tokens open once their time has come.
+/// If a clock was far ahead for long, the file may refuse tokens until that time comes. New keys and a new file end
+/// this at once. A new file alone is not enough: it does not know what was used by the clock that was ahead, and such
+/// tokens open once their time has come.
 ///
-/// A file that keeps tasks only is refused. For both in one file there is [`SqliteDatabase`](crate::SqliteDatabase);
-/// this one opens such a file, too.
+/// A file that keeps tasks only is refused. [`SqliteDatabase`](crate::SqliteDatabase) keeps both in one file; this
+/// store opens such a file, too.
 ///
 /// The file holds replies and outcomes of steps as they are: guard it as you guard them. It belongs on a local disk:
 /// network file systems do not lock well enough.
@@ -64,8 +64,8 @@ pub struct SqliteSingleUse {
 impl SqliteSingleUse {
     /// Opens a file, or makes one that remembers from now on.
     ///
-    /// A new file knows nothing of what was used before, so tokens issued before it was made are refused, here and
-    /// in every process that opens it later.
+    /// A new file knows no earlier uses, so the store refuses tokens issued before the file was made, here and in every
+    /// process that opens it later.
     pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
         let file = open(path.as_ref(), Needed::SingleUse(now))?;
         let since = since(&file.connection)?;
@@ -74,12 +74,12 @@ impl SqliteSingleUse {
         Ok(Self::over(since, Arc::new(Writer::start(|jobs| Worker::new(file, clock, jobs, changes))?)))
     }
 
-    /// Single use in a file that is open, which remembers since this moment.
+    /// Makes the store over an open file, which remembers since this moment.
     pub(crate) fn over(since: Timestamp, writer: Arc<Writer>) -> Self {
         Self { since, writer }
     }
 
-    /// Another handle to this store.
+    /// Makes another handle to this store.
     pub(crate) fn again(&self) -> Self {
         Self::over(self.since, Arc::clone(&self.writer))
     }

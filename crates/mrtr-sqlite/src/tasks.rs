@@ -37,15 +37,15 @@ pub(crate) use tables::Tables;
 
 /// Tasks in a file, which is made on first use. Any number of processes of one machine may open it.
 ///
-/// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread
-/// writes, and another reads what is much; they end when the value is dropped. While a caller waits for
-/// [`changed`](TaskStore::changed), the first also looks every few milliseconds whether another process has changed the
-/// file. What only reads does not wait for it.
+/// When a verb returns, its work is on the disk. Verbs that arrive together are written together. One thread writes,
+/// and another does the long reads; both end when the value is dropped. While a caller waits for
+/// [`changed`](TaskStore::changed), the thread that writes also looks every few milliseconds whether another process
+/// has changed the file. Reads do not wait for it.
 ///
 /// A verb whose future is dropped may still be carried out.
 ///
-/// A file that keeps single use only is refused. For both in one file there is
-/// [`SqliteDatabase`](crate::SqliteDatabase); this one opens such a file, too.
+/// A file that keeps single use only is refused. [`SqliteDatabase`](crate::SqliteDatabase) keeps both in one file; this
+/// store opens such a file, too.
 ///
 /// The file belongs on a local disk: network file systems do not lock well enough. Clocks of processes that share it
 /// should agree, as those of one machine do.
@@ -80,12 +80,12 @@ struct Inner {
 type Read = Box<dyn FnOnce() + Send>;
 
 impl SqliteTaskStore {
-    /// Opens a file, or makes one. Goes by the machine's clock.
+    /// Opens a file, or makes one. It goes by the machine's clock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteOpenError> {
         Self::open_with_clock(path, Arc::new(SystemClock::default()))
     }
 
-    /// Opens a file, or makes one. Goes by this clock.
+    /// Opens a file, or makes one. It goes by this clock.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -103,7 +103,7 @@ impl SqliteTaskStore {
         Self::over(open(path, Needed::Tasks)?, path, clock)
     }
 
-    /// Tasks in a file that is open, with the threads that it needs.
+    /// Makes the store over an open file, with the threads that it needs.
     pub(crate) fn over(file: File, path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let readers = Arc::new(Readers::new(path.to_owned())?);
         let (sender, changes) = watch::channel(readers.last_change()?);
@@ -113,7 +113,7 @@ impl SqliteTaskStore {
         Ok(Self { inner: Arc::new(Inner { clock, readers, changes, writer, reads, reader }) })
     }
 
-    /// Another handle to this store.
+    /// Makes another handle to this store.
     pub(crate) fn again(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }

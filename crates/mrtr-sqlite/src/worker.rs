@@ -1,7 +1,7 @@
 //! The thread that writes: it carries out what is queued, many verbs in one transaction.
 //!
-//! What a verb has done must be on the disk before its caller is told. Waiting for the disk is what takes long, and it
-//! takes no longer for sixty verbs than for one. So what arrives while a transaction is written goes into the next one.
+//! A verb's work must be on the disk before its caller is told. Waiting for the disk takes long, but no longer for
+//! sixty verbs than for one. So verbs that arrive while a transaction is written go into the next one.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -34,9 +34,9 @@ pub(crate) struct Worker {
     changes: watch::Sender<u64>,
     /// Those who wait for the ends of reservations.
     waiting: Waiting,
-    /// SQLite changes it when another connection changes the file.
+    /// The `data_version` that SQLite changes when another connection changes the file.
     version: Option<i64>,
-    /// How many verbs the last transaction carried, and how long it took.
+    /// The number of verbs that the last transaction carried, and the time it took.
     last_batch: (usize, Duration),
     watch: ClockWatch,
 }
@@ -72,8 +72,8 @@ impl Worker {
         if is_awaited { self.jobs.recv_timeout(GLANCE) } else { Ok(self.jobs.recv()?) }
     }
 
-    /// Whether a caller waits for changes of tasks. The store itself holds one receiver, from which it makes those of
-    /// callers.
+    /// Returns true if a caller waits for changes of tasks. The store itself holds one receiver, from which it makes
+    /// those of callers.
     fn is_watched(&self) -> bool {
         self.changes.receiver_count() > 1
     }
@@ -91,11 +91,11 @@ impl Worker {
         }
     }
 
-    /// What is queued, as far as one transaction carries it.
+    /// Takes what is queued, as far as one transaction carries it.
     ///
     /// Callers that were told together mostly come back together, one after the other. The first would have a trip to
-    /// the disk to itself, and the rest the next: so it waits until as many are there as last time, for no longer than
-    /// half of such a trip.
+    /// the disk to itself, and the others the next one. So it waits until as many are there as last time, but no longer
+    /// than half of such a trip takes.
     fn gather(&self, first: Job) -> Gathered {
         let (expected, last_trip) = self.last_batch;
         let deadline = Instant::now() + (last_trip / 2).min(LONGEST_GATHERING);
@@ -118,8 +118,8 @@ impl Worker {
         gathered
     }
 
-    /// Writes all of them, and tells each caller afterwards: one that was told before the commit might act on what a
-    /// crash takes back.
+    /// Writes all of them, and tells each caller afterwards: a caller that was told before the commit might act on what
+    /// a crash takes back.
     fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
         let failed = match self.write(&mut commands) {
             Ok(Written { last_change, ended }) => {
@@ -190,14 +190,14 @@ impl Worker {
     }
 }
 
-/// What one transaction carries, and those who wait for more than that.
+/// The commands that one transaction carries, and the callers that wait for the end of a reservation.
 #[derive(Default)]
 struct Gathered {
     commands: Vec<Box<dyn WriteCommand>>,
     waits: Vec<(Reservation, oneshot::Sender<Result<(), SingleUseError>>)>,
 }
 
-/// What a transaction did that others wait for.
+/// The effects of a transaction that others wait for.
 struct Written {
     /// The number of the last change of tasks, if there is one.
     last_change: Option<u64>,
@@ -205,14 +205,15 @@ struct Written {
     ended: Vec<u64>,
 }
 
-/// How long another process's work may go unnoticed by the callers that wait for it. SQLite tells no other process of a
-/// change, so the file is asked; a glance reads one number, and there is none while no caller waits.
+/// The time for which another process's work may go unnoticed by the callers that wait for it. SQLite tells no other
+/// process of a change, so the thread asks the file. A glance reads one number, and there is none while no caller
+/// waits.
 const GLANCE: Duration = Duration::from_millis(4);
 
-/// How many verbs one transaction carries: beyond this, the first ones wait longer than the last ones save.
+/// The most verbs that one transaction carries: beyond this, the first ones wait longer than the last ones save.
 const LARGEST_BATCH: usize = 64;
 
-/// How long the first verb of a transaction waits for others at most.
+/// The longest time that the first verb of a transaction waits for others.
 const LONGEST_GATHERING: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

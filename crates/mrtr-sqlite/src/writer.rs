@@ -15,13 +15,13 @@ use crate::single_use::Tokens;
 use crate::tasks::Tables;
 use crate::worker::{Job, Worker};
 
-/// What verbs of one transaction work on.
+/// The tables that the verbs of one transaction work on.
 pub(crate) struct Batch<'a> {
     pub(crate) tasks: Tables<'a>,
     pub(crate) tokens: Tokens<'a>,
 }
 
-/// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
+/// The failure of a verb: by itself, having changed nothing, or with the whole transaction.
 pub(crate) enum Failure<E> {
     Verb(E),
     Transaction(rusqlite::Error),
@@ -33,7 +33,7 @@ impl<E> From<rusqlite::Error> for Failure<E> {
     }
 }
 
-/// The error of a verb, which is told that the store itself failed.
+/// The error of a verb, which can say that the store itself failed.
 pub(crate) trait VerbError: Error + Send + Sync + 'static {
     fn store(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self;
 }
@@ -60,9 +60,9 @@ pub(crate) trait WriteCommand: Send {
 }
 
 pub(crate) struct VerbCommand<Verb, T, E> {
-    /// Until it has begun.
+    /// The verb, until it has begun.
     verb: Option<Verb>,
-    /// Once it is done.
+    /// Its result, once it is done.
     result: Option<Result<T, E>>,
     caller: oneshot::Sender<Result<T, E>>,
 }
@@ -127,7 +127,7 @@ impl Writer {
         result.await.map_err(|_| E::store(DEAD))?
     }
 
-    /// A worker that is gone drops the job, and with it the other end of what its caller waits for.
+    /// Sends a job. A worker that is gone drops it, and with it the other end of the channel on which its caller waits.
     pub(crate) fn send(&self, job: Job) {
         drop(self.jobs.send(job));
     }
@@ -150,7 +150,7 @@ pub(crate) struct SqliteKeeper {
 }
 
 impl SqliteKeeper {
-    /// Blocks until so many leases are renewed: what came of each.
+    /// Blocks until so many leases are renewed, and returns a result for each.
     pub(crate) fn renew_all<E: VerbError>(
         &self,
         leases: usize,

@@ -59,7 +59,7 @@ async fn files_of_the_first_version_that_gain_the_other_kind_go_on() {
     single_use::go_on(&database.single_use(), include_str!("earlier/single-use-1.txt")).await;
 }
 
-/// What was used by an earlier file is not known by another: so that refuses it, and everything else of its time.
+/// A file does not know what was used in an earlier one, so it refuses that, and everything else of its time.
 #[tokio::test]
 async fn tokens_used_in_a_file_of_their_own_do_not_live_again_in_a_file_of_tasks_that_gains_single_use() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn leave_a_file() {
     drop(SqliteTaskStore::open(file).unwrap());
 }
 
-/// What the version before writes and removes while this one has the file open: its tasks have their turns, and no sum of
+/// The version before writes and removes tasks while this one has the file open: they have their turns, and no sum of
 /// what is kept drifts by them.
 #[tokio::test]
 async fn a_process_of_the_version_before_goes_on_beside_this_one() {
@@ -163,7 +163,7 @@ async fn a_task_that_the_version_before_ends_does_not_count_in_its_account() {
     assert!(matches!(store.create(new_task(5), one).await, Err(StoreError::Full)));
 }
 
-/// That version does not know when a task was set aside, and leaves the moment in the row.
+/// The version before does not know when a task was set aside, and leaves the moment in the row.
 #[tokio::test]
 async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,7 +181,7 @@ async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
     assert!(!set_aside().await, "it runs");
 }
 
-/// What is searched for by an index follows from the record as this version reads it.
+/// The columns that indexes search follow from the record as this version reads it.
 #[tokio::test]
 async fn what_the_version_before_has_left_in_an_index_is_put_right_by_the_next_write() {
     for column in ["attention", "trial", "expires"] {

@@ -1,4 +1,5 @@
-//! Single use in a file: the contract, twenty at once, and random verbs compared with a model and with the store in memory.
+//! Single use in a file: the contract, twenty at once, and random verbs compared with a model and with the store in
+//! memory.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
 #[path = "../../mrtr-state/tests/single_use/any_clock.rs"]

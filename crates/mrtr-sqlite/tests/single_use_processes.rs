@@ -185,7 +185,7 @@ impl Peer {
     }
 }
 
-/// A test that fails leaves nobody behind.
+/// A test that fails leaves no child behind.
 impl Drop for Peer {
     fn drop(&mut self) {
         drop(self.process.kill());
@@ -215,7 +215,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 const LEASE: Duration = Duration::from_secs(30);
-/// How many tokens are spent and then purged.
+/// The number of tokens that are spent and then purged.
 const SPENT: usize = 60;
 const PART: &str = "MRTR_TEST_PART";
 const FOLDER: &str = "MRTR_TEST_FOLDER";

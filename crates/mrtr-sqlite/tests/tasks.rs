@@ -1,4 +1,5 @@
-//! Tasks in a file: the contract, many at once, random verbs in lock-step with the store in memory, and what only a file can do.
+//! Tasks in a file: the contract, many at once, random verbs in lock-step with the store in memory, and what only a
+//! file can do.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
 #[path = "tasks/at_once.rs"]

@@ -5,10 +5,10 @@ use crate::keys::KeyId;
 use crate::{Refusal, Sealer};
 
 impl Sealer {
-    /// Seals bytes that the server keeps, such as what a task holds, for this purpose and under this id: as another kind
-    /// or under another id they do not open. They are confidential whichever codec seals states.
+    /// Seals bytes that the server keeps, such as what a task holds, for this purpose and under this id: as another
+    /// kind or under another id they do not open. They are confidential whichever codec seals states.
     ///
-    /// They have no lifetime: an old key can be dropped from the ring only when nothing is kept that it sealed.
+    /// They have no lifetime: drop an old key from the ring only when the server keeps nothing any more that it sealed.
     ///
     /// ```
     /// use mrtr_state::{Refusal, Sealer};
@@ -56,7 +56,7 @@ impl Sealer {
         Ok(message)
     }
 
-    /// What is authenticated beside the bytes: each part with its length, so that no other division gives the same.
+    /// The data authenticated beside the bytes: each part with its length, so that no other division gives the same.
     fn bound_to(&self, key: &KeyId, kind: &str, id: &[u8]) -> Vec<u8> {
         let parts = [key.as_str().as_bytes(), self.audience.as_bytes(), kind.as_bytes(), id];
         let mut bound = vec![VERSION];

@@ -1,5 +1,4 @@
-//! What a sealed state is tied to: the request it came from, the principal who sent it, and the keys that are ready to
-//! tie it.
+//! The request that a sealed state is tied to, the principal who sent it, and the keys that are ready to tie it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,7 +40,7 @@ pub struct Binding<'a> {
 }
 
 impl<'a> Binding<'a> {
-    /// A request of this method with these parameters, of no principal and no tenant.
+    /// Describes a request of this method with these parameters, from no principal and for no tenant.
     ///
     /// Fails if the `name` or `uri` that says what is wanted is not a string.
     pub fn new(revision: Revision, method: &'a str, params: &'a RawMembers<'a>) -> Result<Self, ReadError> {
@@ -52,7 +51,7 @@ impl<'a> Binding<'a> {
         Ok(Self::named(revision, method, name.unwrap_or_default(), params))
     }
 
-    /// A request whose `name` or `uri` the caller has read; it is empty where there is neither.
+    /// Describes a request whose `name` or `uri` the caller has read; it is empty where there is neither.
     ///
     /// ```
     /// use mrtr_schema::{RawMembers, Revision};
@@ -80,7 +79,8 @@ impl<'a> Binding<'a> {
         }
     }
 
-    /// From this principal. A state sealed for a principal does not open without it, nor the reverse.
+    /// Sets the principal who sends the request. A state sealed for a principal does not open without it, and a state
+    /// sealed for none does not open with one.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Option<Principal<'a>>>) -> Self {
         self.principal = principal.into();
@@ -88,7 +88,7 @@ impl<'a> Binding<'a> {
         self
     }
 
-    /// On behalf of this tenant.
+    /// Sets the tenant on whose behalf the request is sent.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<Option<&'a str>>) -> Self {
         self.tenant = tenant.into();
@@ -100,14 +100,15 @@ impl<'a> Binding<'a> {
         &self.name
     }
 
-    /// The parameters under a key. A round that opens a state and seals the next one needs them twice.
+    /// Digests the parameters under a key, and keeps the digest: a round that opens a state and seals the next one
+    /// needs it twice.
     pub(crate) fn params_under(&self, key: &Arc<PreparedKey>) -> Result<ParamsDigest, DigestError> {
         let digest = || ParamsDigest::of(self.params, &key.params);
         let (known, digested) = self.digest.get_or_init(|| (Arc::clone(key), digest()));
         if Arc::ptr_eq(known, key) { digested.clone() } else { digest() }
     }
 
-    /// The principal under a key, likewise needed twice.
+    /// Digests the principal under a key. A round likewise needs the digest twice.
     pub(crate) fn principal_under(&self, key: &Arc<PreparedKey>) -> Option<PrincipalDigest> {
         let principal = self.principal.as_ref()?;
         let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), key.digest(principal)));
@@ -115,7 +116,7 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// Who sent a request: a subject, and who vouches for it.
+/// The sender of a request: a subject, and the issuer that vouches for it.
 ///
 /// ```
 /// use mrtr_state::{Principal, Refusal};
@@ -130,15 +131,15 @@ impl<'a> Binding<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is a principal")]
 pub struct Principal<'a> {
-    /// Who vouches for the subject: an identity provider's issuer URL.
+    /// The party that vouches for the subject: an identity provider's issuer URL.
     pub issuer: &'a str,
-    /// Whom it vouches for.
+    /// The subject that the issuer vouches for.
     pub subject: &'a str,
 }
 
 /// A ring with what is derived from each of its keys, ready to seal and open.
 pub(crate) struct PreparedRing {
-    /// In the order of the ring: the first seals.
+    /// The keys in the order of the ring: the first seals.
     pub(crate) keys: Vec<Arc<PreparedKey>>,
     pub(crate) ring: KeyRing,
 }
@@ -147,7 +148,7 @@ pub(crate) struct PreparedKey {
     pub(crate) id: KeyId,
     pub(crate) header: String,
     pub(crate) sealing: Box<dyn SealingKey>,
-    /// For what a server keeps itself: always confidential, whichever codec seals states.
+    /// The key for data that a server keeps itself: always confidential, whichever codec seals states.
     pub(crate) at_rest: Box<dyn SealingKey>,
     pub(crate) params: ParamsKey,
     principals: Hmac<Sha256>,

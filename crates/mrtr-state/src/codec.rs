@@ -1,4 +1,4 @@
-//! How claims and payload become bytes that only a holder of the key can make.
+//! Codecs, which turn claims and payload into bytes that only a holder of the key can make.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// A way to seal bytes: pure, synchronous, and told its key, its nonce and what else is to be authenticated.
+/// A way to seal bytes. It is pure and synchronous: the sealer gives it its key, the nonce and what else to
+/// authenticate.
 ///
 /// Each codec gets a key derived for its letter alone, so that what one sealed never opens as another's.
 ///
@@ -42,7 +43,7 @@ pub trait Codec: fmt::Debug + Send + Sync + 'static {
     /// The lower-case letter that tells its tokens apart. `x` and `s` are taken.
     fn letter(&self) -> char;
 
-    /// The codec with a key. Called once for each key of a ring, not for each token.
+    /// Gives the codec a key. A sealer calls this once for each key of a ring, not for each token.
     fn with_key(&self, key: &Subkey) -> Box<dyn SealingKey>;
 }
 
@@ -91,7 +92,7 @@ pub trait SealingKey: Send + Sync {
 /// ```
 pub const NONCE_LENGTH: usize = 24;
 
-/// A key derived from one of the ring's for one purpose. Wiped when dropped; never shown.
+/// A key derived from one of the ring's for one purpose. It is wiped when dropped, and never shown.
 ///
 /// ```
 /// use mrtr_state::codec::{Codec, SealingKey, Subkey, XChaCha};
@@ -142,7 +143,8 @@ pub(crate) fn default_codec() -> impl Codec {
     return XChaCha;
 }
 
-/// Confidential and authenticated: ciphertext and tag. What a sealer uses by default.
+/// A codec whose states are confidential and authenticated: ciphertext and tag. A sealer uses it by default, unless the
+/// feature `ring` is on.
 ///
 /// The nonce has 192 random bits: no counter is shared, and none can repeat by chance.
 ///
@@ -186,7 +188,7 @@ impl SealingKey for XChaChaKey {
 
 /// XChaCha20-Poly1305 on ring: the same bytes as the reference, in a fraction of the time for small states.
 ///
-/// What a sealer uses by default with the feature `ring`. Its tokens are those of [`XChaCha`].
+/// A sealer uses it by default with the feature `ring`. Its tokens are those of [`XChaCha`].
 ///
 /// ring keeps a copy of each token's derived key on its stack and does not wipe it; the ring's own keys are wiped.
 ///
@@ -247,7 +249,7 @@ impl SealingKey for FastKey {
     }
 }
 
-/// Authenticated and **not** confidential: the message in clear, and its HMAC-SHA256.
+/// A codec whose states are authenticated and **not** confidential: the message in clear, and its HMAC-SHA256.
 ///
 /// Every client, proxy and log that sees such a state can read all of it. It is for states whose content is no secret
 /// from the client and that people want to read while debugging; everything else belongs under

@@ -16,10 +16,10 @@ use crate::keys::Key;
 /// Members of `params` that a retry may bring, drop or change.
 const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
 
-/// A digest of a request's parameters, the four aside that belong to the round and not to the request.
+/// A digest of a request's parameters, except the four that belong to the round and not to the request.
 ///
 /// It does not change with the order of keys at any depth, nor with the spelling of strings and numbers. It is made
-/// under a key: without that, nothing can be told of the digest of any parameters.
+/// under a key: without the key, an attacker cannot compute the digest of any parameters.
 ///
 /// ```
 /// use mrtr_schema::RawMembers;
@@ -78,7 +78,7 @@ impl AnswersDigest {
         &self.0
     }
 
-    /// For stores: a digest that was kept.
+    /// Restores a digest that a store has kept.
     ///
     /// ```
     /// use mrtr_state::AnswersDigest;
@@ -104,7 +104,8 @@ macro_rules! debug_by_first_bytes {
 }
 debug_by_first_bytes!(ParamsDigest AnswersDigest);
 
-/// What parameters are digested under, derived from a key of the ring. Wiped when dropped; never shown.
+/// The key under which parameters are digested, derived from a key of the ring. It is wiped when dropped, and never
+/// shown.
 ///
 /// ```
 /// use mrtr_schema::RawMembers;
@@ -119,12 +120,12 @@ debug_by_first_bytes!(ParamsDigest AnswersDigest);
 pub struct ParamsKey(Subkey);
 
 impl ParamsKey {
-    /// That of a key.
+    /// Derives it from a key of the ring.
     pub fn of(key: &Key) -> Self {
         Self(key.derive("params"))
     }
 
-    /// A client cannot look for two requests with one digest without the key, so that sixteen bytes are enough.
+    /// Sixteen bytes are enough: without the key, a client cannot look for two requests with one digest.
     fn digest(&self, canonical: &[u8]) -> [u8; 16] {
         let key = self.0.as_bytes().first_chunk().expect("it is longer");
         let mut hasher = SipHasher24::new_with_key(key);

@@ -1,4 +1,4 @@
-//! What can go wrong: a state that is refused or cannot be sealed, and keys, parameters or payloads that will not do.
+//! Errors: a state that is refused or cannot be sealed, and keys, parameters or payloads that cannot be used.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use mrtr_schema::{ErrorCode, ErrorObject};
 
 use crate::keys::KeyId;
 
-/// Why a state was refused: for the log and the metrics. The client learns nothing but [`Refusal::to_error`].
+/// The reason a state was refused, for the log and the metrics. The client learns nothing but [`Refusal::to_error`].
 ///
 /// ```
 /// use mrtr_schema::RequestState;
@@ -29,19 +29,19 @@ pub enum Refusal {
     /// Not the text of a token of this version and codec, in its one spelling.
     #[error("it is not spelt like a token of this version and codec")]
     Malformed,
-    /// Under a key that the ring does not have.
+    /// Sealed under a key that the ring does not have.
     #[error("its key is not in the ring")]
     UnknownKey,
     /// Not sealed by us, or changed since.
     #[error("it was not sealed with the key it names")]
     Forged,
-    /// Inside is something that this version does not write.
+    /// The sealed claims are not as this version writes them.
     #[error("its claims are not of this version")]
     UnknownFormat,
     /// Sealed as another kind of payload.
     #[error("its payload is of another kind")]
     OtherKind,
-    /// The payload is of the right kind and does not read as it.
+    /// The payload is of the right kind, but cannot be read as such.
     #[error("its payload cannot be read")]
     UnreadablePayload,
     /// Issued before the cut-off.
@@ -65,7 +65,7 @@ pub enum Refusal {
     /// For another principal, for one where there is none, or the reverse.
     #[error("it is for another principal")]
     OtherPrincipal,
-    /// Of another revision.
+    /// For another revision.
     #[error("it is of another revision")]
     OtherRevision,
     /// For another method.
@@ -104,7 +104,7 @@ impl Refusal {
         }
     }
 
-    /// What the client gets: the same for every reason, so that it learns nothing from it.
+    /// The error that the client gets. It is the same for every reason, so that the client learns nothing from it.
     ///
     /// ```
     /// use mrtr_state::Refusal;
@@ -118,7 +118,7 @@ impl Refusal {
     }
 }
 
-/// Why a state could not be sealed. This crate is to blame, or the author of the handler.
+/// The reason a state could not be sealed. This crate is to blame, or the author of the handler.
 ///
 /// ```
 /// use mrtr_state::SealError;
@@ -135,9 +135,9 @@ pub enum SealError {
     /// It would be longer than the limit.
     #[error("the state would be {length} bytes long; the limit is {limit}")]
     TooLong {
-        /// How long it would be.
+        /// The length it would have, in bytes.
         length: usize,
-        /// How long it may be.
+        /// The greatest length it may have, in bytes.
         limit: usize,
     },
     /// The flow has gone round as often as flows may.
@@ -145,7 +145,7 @@ pub enum SealError {
     TooManyRounds {
         /// The round.
         round: u32,
-        /// How many there may be.
+        /// The number of rounds a flow may have.
         limit: u32,
     },
     /// The flow has lasted as long as flows may.
@@ -162,7 +162,7 @@ pub enum SealError {
     Payload(#[source] PayloadError),
 }
 
-/// What is wrong with keys as they were given. Never says what the secret is.
+/// The reason keys cannot be used as they were given. It never shows the secret.
 ///
 /// ```
 /// use mrtr_state::{Key, KeyError, KeyRing};
@@ -178,7 +178,7 @@ pub enum KeyError {
     /// The name breaks the rules. It is not repeated: it may be a secret in the wrong place.
     #[error("a key's name has 1 to 32 of A-Z a-z 0-9 _ -; this one has {length} bytes")]
     BadId {
-        /// How long it is.
+        /// Its length, in bytes.
         length: usize,
     },
     /// Two keys of one name.
@@ -189,7 +189,7 @@ pub enum KeyError {
     TooShort {
         /// The key.
         id: KeyId,
-        /// How long it is.
+        /// Its length, in bytes.
         length: usize,
     },
     /// The secret is not base64.
@@ -219,20 +219,20 @@ pub enum KeyError {
          as by `export {0}=\"my-server=k1:$(openssl rand -base64 32)\"`"
     )]
     NoVariable(String),
-    /// What the environment variable says will not do.
+    /// The text of the environment variable cannot be used.
     #[error("the environment variable {variable}: {problem}")]
     Variable {
         /// The variable.
         variable: String,
-        /// Why not.
+        /// The reason.
         problem: Box<KeyError>,
     },
-    /// What the file says will not do.
+    /// The text of the file cannot be used.
     #[error("the key file {path}: {problem}")]
     File {
         /// The file.
         path: std::path::PathBuf,
-        /// Why not.
+        /// The reason.
         problem: Box<KeyError>,
     },
     /// The file could not be read.
@@ -243,7 +243,7 @@ pub enum KeyError {
     Unreadable {
         /// The file.
         path: std::path::PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The source of keys failed.
@@ -251,7 +251,7 @@ pub enum KeyError {
     Source(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// In words, with causes: a `main` that returns the error, or an `unwrap`, shows this.
+/// Shows the error in words, with its causes, as a `main` that returns it or an `unwrap` prints it.
 impl fmt::Debug for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")?;
@@ -260,7 +260,7 @@ impl fmt::Debug for KeyError {
     }
 }
 
-/// Why no digest could be made: two readers might read such values differently.
+/// The reason no digest could be made: two readers might read such values differently.
 ///
 /// ```
 /// use mrtr_schema::RawMembers;
@@ -286,7 +286,7 @@ pub enum DigestError {
     NotText,
 }
 
-/// Why a payload could not be written or read: any error will do.
+/// The reason a payload could not be written or read: any error will do.
 ///
 /// ```
 /// use mrtr_state::{Payload, PayloadError};

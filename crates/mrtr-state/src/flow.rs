@@ -26,7 +26,7 @@ pub struct FlowProgress {
 }
 
 impl FlowProgress {
-    /// A flow that was kept, to go on from there: for a server that stores flows rather than seals them.
+    /// Restores a flow that was kept, to go on from there: for a server that stores flows rather than sealing them.
     ///
     /// ```
     /// use mrtr_state::{FlowId, FlowProgress, Sealer, Timestamp};
@@ -45,12 +45,12 @@ impl FlowProgress {
         self.flow
     }
 
-    /// When its first round was.
+    /// The time of its first round.
     pub fn started(&self) -> Timestamp {
         self.started
     }
 
-    /// When none of its states opens any more.
+    /// The time from which none of its states opens any more.
     pub fn ends(&self) -> Timestamp {
         self.ends
     }
@@ -60,7 +60,7 @@ impl FlowProgress {
         self.round
     }
 
-    /// This flow with a later end, for a question that may take longer than flows usually last.
+    /// Gives the flow a later end, for a question that may take longer than flows usually last.
     #[must_use]
     pub fn lasting_until(self, end: Timestamp) -> Self {
         Self { ends: self.ends.max(end), ..self }
@@ -71,7 +71,7 @@ impl FlowProgress {
     }
 }
 
-/// What a state is sealed with besides what it is tied to.
+/// Options for sealing a state: its round, the version of its handler, and how long it opens.
 ///
 /// ```
 /// use std::time::Duration;
@@ -90,19 +90,19 @@ pub struct SealOptions<'a> {
 }
 
 impl<'a> SealOptions<'a> {
-    /// For this round of this flow.
+    /// Makes options for this round of this flow.
     pub fn new(progress: FlowProgress) -> Self {
         Self { progress, handler_version: "", valid_for: None }
     }
 
-    /// Sealed by this version of the handler: a fact for the log, never checked.
+    /// Notes the version of the handler that seals: a fact for the log, never checked.
     #[must_use]
     pub fn handler_version(mut self, version: &'a str) -> Self {
         self.handler_version = version;
         self
     }
 
-    /// Opens for this long, whatever the sealer's lifetimes say; still not past the end of the flow.
+    /// Lets the state open for this long, whatever the sealer's lifetimes say, but not past the end of the flow.
     #[must_use]
     pub fn valid_for(mut self, duration: Duration) -> Self {
         self.valid_for = Some(duration);
@@ -110,7 +110,7 @@ impl<'a> SealOptions<'a> {
     }
 }
 
-/// How far ahead another instance's clock may be: a state from further in the future is refused.
+/// The time by which another instance's clock may be ahead: a state from further in the future is refused.
 ///
 /// ```
 /// use mrtr_state::{ALLOWED_SKEW, Refusal};
@@ -124,7 +124,7 @@ impl<'a> SealOptions<'a> {
 /// ```
 pub const ALLOWED_SKEW: Duration = Duration::from_mins(1);
 
-/// How long states and flows live.
+/// The lifetimes of states and flows.
 ///
 /// ```
 /// use std::time::Duration;
@@ -136,11 +136,11 @@ pub const ALLOWED_SKEW: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
 pub struct Lifetimes {
-    /// How long a client may take to come back with a state. One hour by default.
+    /// The time a client may take to come back with a state. One hour by default.
     pub round: Duration,
-    /// How long a flow may last from its first round. 24 hours by default.
+    /// The time a flow may last from its first round. 24 hours by default.
     pub flow: Duration,
-    /// How many rounds a flow may have. 32 by default.
+    /// The number of rounds a flow may have. 32 by default.
     pub rounds: u32,
 }
 
@@ -151,7 +151,7 @@ impl Default for Lifetimes {
 }
 
 impl Lifetimes {
-    /// When a state issued now stops opening, in a flow with this end.
+    /// The time at which a state issued now stops opening, in a flow with this end.
     pub(crate) fn expiry(&self, ends: Timestamp, now: Timestamp) -> Timestamp {
         ends.min(now + self.round)
     }

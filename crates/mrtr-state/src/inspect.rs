@@ -12,7 +12,8 @@ use crate::sealer::Sealer;
 use crate::token::Claims;
 use crate::{Refusal, Timestamp, token};
 
-/// What a state shows without its keys: how it was sealed, and with which key. None of it is authenticated.
+/// The part of a state that can be read without its keys: how it was sealed, and with which key. None of it is
+/// authenticated.
 ///
 /// ```
 /// use mrtr_state::StateHeader;
@@ -38,7 +39,7 @@ pub struct StateHeader {
 }
 
 impl StateHeader {
-    /// Reads what stands in the open.
+    /// Reads the part of a state that is not sealed.
     pub fn read(untrusted_text: &str) -> Result<Self, Refusal> {
         let codec = token::letter(untrusted_text)?;
         let (_, key, sealed) = token::read(codec, untrusted_text)?;
@@ -48,8 +49,8 @@ impl StateHeader {
     }
 }
 
-/// What a state says of itself, once its keys have opened it. It is no [`Opened`](crate::Opened): nothing was compared
-/// with a request, and no flow goes on from it.
+/// The claims of a state, once its keys have opened it. This is no [`Opened`](crate::Opened): nothing was compared with
+/// a request, and no flow goes on from it.
 ///
 /// ```
 #[doc = include_str!("../doc/sealing.txt")]
@@ -67,11 +68,11 @@ pub struct StateClaims {
     pub revision: Revision,
     /// The flow and its round.
     pub progress: FlowProgress,
-    /// When it was sealed.
+    /// The time at which it was sealed.
     pub issued: Timestamp,
-    /// When it stops opening.
+    /// The time at which it stops opening.
     pub expires: Timestamp,
-    /// Whether it is one caller's: which, only the caller's own name can show.
+    /// True if it belongs to one caller. Only the caller's own name can show to which.
     pub has_principal: bool,
     /// The tenant, if there is one.
     pub tenant: Option<String>,
@@ -89,7 +90,7 @@ pub struct StateClaims {
 }
 
 impl StateClaims {
-    /// What was sealed: it may hold what a person answered, and is not for a log.
+    /// The payload. It may hold what a person answered, and is not for a log.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
@@ -108,7 +109,7 @@ impl fmt::Debug for StateClaims {
 
 impl Sealer {
     /// Opens a state for an operator to look at, whatever request, caller and time it was sealed for. A server never
-    /// does: it has [`open`](Self::open), which compares all of these.
+    /// calls this: it has [`open`](Self::open), which compares all of these.
     ///
     /// ```
     /// use mrtr_state::{Refusal, Sealer};

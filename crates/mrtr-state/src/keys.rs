@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::codec::Subkey;
 use crate::{KeyError, Timestamp};
 
-/// A secret with a name. Shown only by its name; wiped when dropped.
+/// A secret with a name. It is shown only by its name, and wiped when dropped.
 ///
 /// ```
 /// use mrtr_state::Key;
@@ -32,7 +32,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of at least 32 random bytes.
+    /// Makes a key of at least 32 random bytes.
     pub fn new(id: impl Into<String>, secret: impl Into<Vec<u8>>) -> Result<Self, KeyError> {
         let secret = Zeroizing::new(secret.into());
         Self::named(KeyId::new(id)?, secret)
@@ -45,7 +45,7 @@ impl Key {
         Ok(Self { id, secret })
     }
 
-    /// A key whose secret is written in base64, of either alphabet, padded or not.
+    /// Makes a key whose secret is written in base64, of either alphabet, padded or not.
     ///
     /// ```
     /// use mrtr_state::{Key, KeyError};
@@ -65,12 +65,12 @@ impl Key {
         Err(KeyError::NotBase64(id))
     }
 
-    /// What tokens call it.
+    /// The name that tokens give it.
     pub fn id(&self) -> &KeyId {
         &self.id
     }
 
-    /// A key for one purpose: knowing it tells nothing of the others.
+    /// Derives a key for one purpose: knowing it tells nothing of the others.
     pub(crate) fn derive(&self, purpose: &str) -> Subkey {
         let mut derived = Zeroizing::new([0; 32]);
         let extracted = Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), &self.secret);
@@ -91,7 +91,7 @@ const EITHER_PADDING: GeneralPurposeConfig =
 const STANDARD_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, EITHER_PADDING);
 const URL_SAFE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, EITHER_PADDING);
 
-/// What a token calls its key: 1 to 32 of `A–Z a–z 0–9 _ -`. No secret.
+/// The name of a key, as tokens give it: 1 to 32 of `A–Z a–z 0–9 _ -`. It is no secret.
 ///
 /// ```
 /// use mrtr_state::KeyId;
@@ -128,10 +128,10 @@ impl fmt::Display for KeyId {
 
 /// The keys of a deployment: one seals, all open.
 ///
-/// To replace a key without refusing a client, deploy three times, each time everywhere and the last time after the
-/// longest lifetime of a state has passed: add the new key behind the old one; put it first; drop the old one.
+/// To replace a key without refusing a client, deploy three times, each time everywhere: add the new key behind the old
+/// one; put it first; and, after the longest lifetime of a state has passed, drop the old one.
 ///
-/// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
+/// Its text is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
 ///
 /// ```
 /// use mrtr_state::{Key, KeyRing};
@@ -151,12 +151,12 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// A ring of one key.
+    /// Makes a ring of one key.
     pub fn new(sealing: Key) -> Self {
         Self { keys: vec![sealing], cut_off: None }
     }
 
-    /// The ring with another key, which opens what it once sealed or is about to seal elsewhere.
+    /// Adds a key, which opens what it once sealed or is about to seal elsewhere.
     pub fn also_opens(mut self, key: Key) -> Result<Self, KeyError> {
         if self.keys.iter().any(|known| known.id == key.id) {
             return Err(KeyError::DuplicateId(key.id));
@@ -165,7 +165,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
+    /// Refuses every state issued before this moment, whatever its key. Use it after a leak, or a faulty release.
     ///
     /// An attacker with a leaked key can date a forgery at will: drop the key itself as well.
     ///
@@ -214,7 +214,8 @@ impl FromStr for KeyRing {
     }
 }
 
-/// Where a ring comes from: a KMS that unwraps keys, a secret store. Asked at start and on rotation, never per token.
+/// A source of rings, such as a KMS that unwraps keys, or a secret store. A sealer asks it at start and on rotation,
+/// never per token.
 ///
 /// An implementation writes `async fn keys`; its future must be `Send`.
 ///

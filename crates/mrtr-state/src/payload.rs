@@ -1,11 +1,11 @@
-//! What goes into a state besides the claims.
+//! The payload of a state: what an application keeps in it, besides the claims.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::PayloadError;
 
-/// What an application keeps in a state, under a name of its own.
+/// A value that an application keeps in a state, under a name of its own.
 ///
 /// A state opens only as the kind it was sealed as, so that a value of one type never passes for one of another.
 /// Most applications implement [`JsonPayload`] and have this from it.
@@ -32,10 +32,10 @@ pub trait Payload: Sized {
     /// The name. Change it when old states must no longer open.
     const KIND: &'static str;
 
-    /// Appends it to what is sealed.
+    /// Appends the value to the bytes that are sealed.
     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError>;
 
-    /// Reads it from all the bytes that `write` appended.
+    /// Reads the value from all the bytes that `write` appended.
     fn read(bytes: &[u8]) -> Result<Self, PayloadError>;
 }
 

@@ -1,4 +1,4 @@
-//! Where nonces and ids come from, and the ids.
+//! The source of nonces and ids, and the ids.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +53,7 @@ struct Generator {
 }
 
 impl ProcessRandom {
-    /// A generator of its own.
+    /// Makes a generator of its own.
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ random_id! {
     FlowId
 }
 impl FlowId {
-    /// A flow that was kept. Bytes that are not random make ids that can be guessed.
+    /// Restores the id of a flow that was kept. Bytes that are not random make ids that can be guessed.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }

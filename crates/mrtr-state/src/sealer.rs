@@ -75,8 +75,8 @@ pub const DEFAULT_LIMIT: usize = 64 * 1024;
 const THIS_PROCESS: &str = "this-process";
 
 impl Sealer {
-    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes. One is
-    /// taken: `this-process` is what [`this_process_only`](Self::this_process_only) seals for.
+    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes. One id
+    /// is taken: [`this_process_only`](Self::this_process_only) seals for `this-process`.
     ///
     /// Two deployments that were given the same keys by mistake do not open each other's states.
     ///
@@ -128,7 +128,7 @@ impl Sealer {
             .map_err(|problem| KeyError::Variable { variable: variable.to_owned(), problem: problem.into() })
     }
 
-    /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
+    /// Takes audience and keys from a file with such a text, in which there may be spaces and new lines.
     ///
     /// ```
     /// use mrtr_state::Sealer;
@@ -209,7 +209,7 @@ impl Sealer {
         Self { random: Arc::new(random), ..self }
     }
 
-    /// Lets states and flows live shorter or longer.
+    /// Sets how long states and flows live.
     ///
     /// ```
     /// use std::time::Duration;
@@ -233,7 +233,7 @@ impl Sealer {
         Self { limit: bytes, ..self }
     }
 
-    /// Goes on with other keys, in all clones at once.
+    /// Replaces the keys, in all clones at once.
     ///
     /// ```
     /// use mrtr_state::{Key, KeyRing, Sealer};
@@ -250,7 +250,7 @@ impl Sealer {
         self.keys.store(Arc::new(PreparedRing::new(keys, &*self.codec)));
     }
 
-    /// Goes on with the keys that the source has now. If it fails, the keys stay as they were.
+    /// Replaces the keys by those that the source has now. If the source fails, the keys stay as they were.
     ///
     /// ```
     /// use mrtr_state::{Key, KeyError, KeyRing, KeySource, Sealer};
@@ -282,7 +282,8 @@ impl Sealer {
         &self.audience
     }
 
-    /// Whether another process, or this one after a restart, opens what it sealed: not with a key of this process only.
+    /// Returns true if another process, or this one after a restart, opens what it sealed. With a key of this process
+    /// only, neither does.
     ///
     /// ```
     /// assert!(!mrtr_state::Sealer::this_process_only().outlives_process());
@@ -296,7 +297,7 @@ impl Sealer {
         self.limit
     }
 
-    /// How long a state opens unless its options say otherwise.
+    /// The time for which a state opens unless its options say otherwise.
     pub fn round_lifetime(&self) -> Duration {
         self.lifetimes.round
     }
@@ -406,9 +407,9 @@ impl Sealer {
 
     /// Opens a state that came with a request.
     ///
-    /// Everything it was sealed with is checked: that it is ours, of this audience and kind, fresh, and for this
-    /// revision, request, principal and tenant. Nothing is logged: the caller knows more of the request than its state
-    /// does, and has [`Refusal::label`] for the line that it writes.
+    /// It checks everything that the state was sealed with: that it is ours, of this audience and kind, fresh, and for
+    /// this revision, request, principal and tenant. It logs nothing: the caller knows more of the request than its
+    /// state does, and has [`Refusal::label`] for the line that it writes.
     pub fn open<P: Payload>(
         &self,
         state: &RequestState,
@@ -418,7 +419,7 @@ impl Sealer {
         self.open_text(state.untrusted_text(), binding, now)
     }
 
-    /// Opens a state whose text still stands in the message that brought it.
+    /// Opens a state by its text, which may still stand in the message that brought it.
     ///
     /// ```
     #[doc = include_str!("../doc/sealing.txt")]
@@ -499,7 +500,8 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// A state that was opened: ours, fresh, and for the request it came with. Nothing but [`Sealer::open`] makes one.
+/// A state that was opened: ours, fresh, and for the request it came with. Only [`Sealer::open`] and
+/// [`Sealer::open_text`] make one.
 ///
 /// ```
 /// use mrtr_state::SealOptions;
@@ -536,12 +538,12 @@ impl<P> fmt::Debug for Opened<P> {
 }
 
 impl<P> Opened<P> {
-    /// What was sealed.
+    /// The payload.
     pub fn payload(&self) -> &P {
         &self.payload
     }
 
-    /// What was sealed, taken out.
+    /// Takes the payload out.
     pub fn into_payload(self) -> P {
         self.payload
     }
@@ -551,7 +553,7 @@ impl<P> Opened<P> {
         self.progress
     }
 
-    /// Its flow, one round on: what the next state is sealed with.
+    /// Its flow, one round on. The next state is sealed with this.
     pub fn next_round(&self) -> FlowProgress {
         self.progress.next_round()
     }
@@ -561,12 +563,12 @@ impl<P> Opened<P> {
         self.token
     }
 
-    /// When it was sealed.
+    /// The time at which it was sealed.
     pub fn issued(&self) -> Timestamp {
         self.issued
     }
 
-    /// When it stops opening.
+    /// The time at which it stops opening.
     pub fn expires(&self) -> Timestamp {
         self.expires
     }

@@ -15,22 +15,23 @@ use crate::{Timestamp, TokenUse, UseKey};
 
 /// A store that lets each token be used once.
 ///
-/// A round reserves its token, marks each step before it starts and records what it gave, and commits its reply. If
-/// the round dies, its reservation lapses, and the next round to reserve the token goes on from the record. Every verb
-/// is told the time.
+/// A round reserves its token, marks each step before it starts, records its outcome, and commits its reply. If the
+/// round dies, its reservation lapses, and the next round to reserve the token goes on from the record. The caller
+/// tells every verb the time.
 ///
 /// `renew`, `mark_started`, `record`, `commit` and `release` are compare-and-set: they fail with
 /// [`SingleUseError::Lost`], and change nothing, once another round has taken the reservation over or the reservation
 /// has ended. A reservation that has lapsed and that no round has taken over still holds.
 ///
 /// A false yes runs a token twice: a customer pays twice. A false no costs one round: the caller starts anew. So a
-/// store that cannot know refuses. An entry is kept until [`TokenUse::keep_until`], and for as long as it is
-/// leased; then it is gone, and its reservation with it.
+/// store that is not sure refuses. An entry is kept until [`TokenUse::keep_until`], and for as long as it is leased;
+/// then it is gone, and its reservation with it.
 ///
-/// A verb whose future is dropped is carried out before the next one of its reservation, or not at all.
+/// If the future of a verb is dropped, the store carries the verb out before the next one of its reservation, or not at
+/// all.
 ///
-/// Clocks go back, or differ. A store that has purged an entry at some moment goes on to refuse its token, whatever
-/// time it is told afterwards. It cannot keep the token for that, so it keeps how far it has purged.
+/// Clocks go back, or differ. A store that has purged an entry keeps refusing its token, whatever time it is told
+/// afterwards. It cannot keep the token for that, so it remembers how far it has purged.
 ///
 /// ```
 /// use std::time::Duration;
@@ -67,8 +68,9 @@ use crate::{Timestamp, TokenUse, UseKey};
 pub trait SingleUse: Send + Sync + 'static {
     /// Asks for the right to run a token. The reservation lapses after `lease` unless it is renewed.
     ///
-    /// A token is reserved anew once the lease of an earlier reservation is over, `now` being the end of it or later,
-    /// and after a release. If a step had started by then, only the same answers reserve it, and go on from its record.
+    /// A token can be reserved again after a release, and once the lease of an earlier reservation is over: when `now`
+    /// is the end of it or later. If a step had started by then, only the same answers can reserve the token, and the
+    /// round goes on from its record.
     async fn reserve(
         &self,
         token_use: &TokenUse,
@@ -79,19 +81,19 @@ pub trait SingleUse: Send + Sync + 'static {
     /// Keeps a reservation for another `lease` from now.
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// What renews reservations from a thread that is not a runtime's: it goes on while every runtime of the process is
-    /// blocked.
+    /// Returns a keeper, which renews reservations from a thread that is not a runtime's. It goes on while every
+    /// runtime of the process is blocked.
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
 
     /// Says that a step is about to start: from here on the reservation cannot be released without a trace.
     ///
-    /// Marking a step again changes nothing, so that one in doubt may run again if it can. Once it has been
-    /// recorded it is [`SingleUseError::OutOfTurn`].
+    /// Marking a step again changes nothing, so that a step in doubt may run again if it can. Marking one that has been
+    /// recorded fails with [`SingleUseError::OutOfTurn`].
     async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// Keeps what a step gave, in place of its mark or of an earlier record: the last one stands.
+    /// Keeps the outcome of a step, in place of its mark or of an earlier record: the last one stands.
     ///
-    /// A step that was not marked is recorded like any other, since the mark may be what was lost on the way.
+    /// A step that was not marked is recorded like any other, since its mark may have been lost on the way.
     async fn record(
         &self,
         reservation: &Reservation,
@@ -103,24 +105,25 @@ pub trait SingleUse: Send + Sync + 'static {
     /// Ends the reservation with a reply, which the same token with the same answers gets from now on.
     async fn commit(&self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// Gives the reservation up. With no step started, under this reservation or an earlier one, the token is as
-    /// if never used; otherwise its record stands.
+    /// Gives the reservation up. If no step had started, under this reservation or an earlier one, the token is as if
+    /// it had never been used; otherwise its record stands.
     async fn release(&self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError>;
 
     /// Waits until another round's reservation has ended, or may have: committed, released, or taken over.
     ///
-    /// A reservation that merely lapses ends no wait, for the store has no clock: the caller reserves again when the
-    /// lease is over.
+    /// The wait does not end when a reservation merely lapses, for the store has no clock: the caller reserves again
+    /// when the lease is over.
     async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError>;
 
-    /// Whether what it knows is still known after a restart. A yes that is wrong costs a warning; it decides nothing.
+    /// Returns true if the store still knows after a restart what it knew before. A yes that is wrong costs a warning;
+    /// it decides nothing.
     fn outlives_process(&self) -> bool {
         true
     }
 }
 
-/// Renews many reservations at once, and blocks its thread meanwhile. It must not be used on one of a runtime, and needs
-/// none: a store whose verbs do has what it needs besides.
+/// Renews many reservations at once, and blocks its thread meanwhile. It must not be used on a thread of a runtime, and
+/// it needs no runtime: where the verbs of its store need one, it brings its own.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
@@ -135,8 +138,8 @@ pub trait SingleUse: Send + Sync + 'static {
 /// # }
 /// ```
 pub trait LeaseKeeper: Send {
-    /// Keeps reservations for another `lease` from now: what came of each, in their order, as [`SingleUse::renew`] says
-    /// it. In bounded time, also if the store does not answer.
+    /// Keeps reservations for another `lease` from now. Returns a result for each, in their order, as
+    /// [`SingleUse::renew`] does. It returns in bounded time, even if the store does not answer.
     fn renew(
         &mut self,
         reservations: &[Reservation],
@@ -145,7 +148,7 @@ pub trait LeaseKeeper: Send {
     ) -> Vec<Result<(), SingleUseError>>;
 }
 
-/// What became of a request to reserve a token.
+/// The outcome of a request to reserve a token.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
@@ -162,13 +165,14 @@ pub trait LeaseKeeper: Send {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
 pub enum ReserveOutcome {
-    /// The caller has it, and goes on from what earlier rounds did: their steps in the order in which they started.
+    /// The caller has the token, and goes on from what earlier rounds did: their steps in the order in which they
+    /// started.
     Reserved(Reservation, Vec<StepRecord>),
-    /// Another round has it: wait for [`SingleUse::ended`] or the end of the lease, and reserve again.
+    /// Another round has the token: wait for [`SingleUse::ended`] or the end of the lease, and reserve again.
     InProgress(InProgress),
-    /// It was used with the same answers, and this was the reply.
+    /// The token was used with the same answers, and this was the reply.
     Committed(Vec<u8>),
-    /// It was used with other answers, or steps ran for other answers.
+    /// The token was used with other answers, or steps ran for other answers.
     OtherAnswers,
 }
 
@@ -240,13 +244,13 @@ impl InProgress {
         &self.reservation
     }
 
-    /// When it lapses unless it is renewed.
+    /// The time at which it lapses unless it is renewed.
     pub fn lapses(&self) -> Timestamp {
         self.lapses
     }
 }
 
-/// What is known of a step that ran under an earlier reservation.
+/// A step that ran under an earlier reservation, as far as the store knows it.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
@@ -267,18 +271,18 @@ impl InProgress {
 pub struct StepRecord {
     /// The step's name.
     pub name: String,
-    /// What it gave; `None` if it started and its round did not say how it went.
+    /// The outcome; `None` if the step started and its round did not say how it went.
     pub outcome: Option<Vec<u8>>,
 }
 
 impl StepRecord {
-    /// For stores: a step, and what it gave if that is known.
+    /// For stores: a step, and its outcome if that is known.
     pub fn new(name: impl Into<String>, outcome: Option<Vec<u8>>) -> Self {
         Self { name: name.into(), outcome }
     }
 }
 
-/// What giving a reservation up left behind.
+/// The outcome of giving a reservation up.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
@@ -296,13 +300,13 @@ impl StepRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a step has started, or none has")]
 pub enum Release {
-    /// Nothing: the token can be used again, with any answers.
+    /// Nothing is left: the token can be used again, with any answers.
     Forgotten,
-    /// A step had started: the token can only be used on from its record, with the same answers.
+    /// A step had started: the token can be used again only with the same answers, going on from its record.
     Kept,
 }
 
-/// Why a store did not do what it was asked.
+/// The reason a store did not carry out a verb.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
@@ -333,15 +337,15 @@ pub enum SingleUseError {
          or keep them in a store on a disk"
     )]
     Full {
-        /// How many bytes it holds.
+        /// The number of bytes it holds.
         held: usize,
-        /// How many it may hold.
+        /// The number of bytes it may hold.
         limit: usize,
     },
-    /// The caller mixed up the order: a step that was recorded does not start after that.
+    /// The caller mixed up the order: it marked a step that had been recorded.
     #[error("step {0:?} was started after it had been recorded")]
     OutOfTurn(String),
-    /// The store has more to do than it can, and has not begun with this: it is worth another try soon.
+    /// The store is overloaded and has not begun with the verb: the caller may try again soon.
     #[error("the store for single use is busy")]
     Busy(#[source] Box<dyn Error + Send + Sync>),
     /// The store itself failed.
@@ -351,7 +355,7 @@ pub enum SingleUseError {
 
 /// For stores: the latest issue and the latest end among the entries that a store ever purged.
 ///
-/// A token that is unknown and beyond neither may be one of theirs. The end alone would be enough to refuse those; the
+/// An unknown token that is later than neither may be one of theirs. The end alone would be enough to refuse those; the
 /// issue lets tokens through that were made after a clock that had been ahead was put right.
 ///
 /// ```
@@ -379,7 +383,7 @@ impl Default for Purged {
 }
 
 impl Purged {
-    /// An entry whose token was issued at one moment and that was kept until the other.
+    /// Notes one entry, whose token was issued at `issued` and which was kept until `end`.
     pub fn new(issued: Timestamp, end: Timestamp) -> Self {
         Self { issued, end }
     }
@@ -394,7 +398,7 @@ impl Purged {
         self.end
     }
 
-    /// With another entry purged.
+    /// Adds the entries that another value has noted.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { issued: self.issued.max(other.issued), end: self.end.max(other.end) }

@@ -18,17 +18,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// So many milliseconds after the epoch.
+    /// The moment so many milliseconds after the epoch.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// How many milliseconds after the epoch it is.
+    /// The number of milliseconds from the epoch to this moment.
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// How long ago `earlier` was; nothing if it is still to come.
+    /// The time from `earlier` to this moment; zero if `earlier` is still to come.
     ///
     /// ```
     /// use std::time::Duration;

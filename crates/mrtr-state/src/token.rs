@@ -33,7 +33,7 @@ pub(crate) struct Claims<'a> {
 pub(crate) struct PrincipalDigest(pub(crate) [u8; 16]);
 
 const FORMAT: u8 = 2;
-/// The revision's number takes the lower half of a byte, and what is there the upper one.
+/// The revision's number takes the lower half of a byte, and the flags that say what is there take the upper one.
 const REVISION: u8 = 0x0f;
 const HAS_PRINCIPAL: u8 = 0x10;
 const HAS_TENANT: u8 = 0x20;
@@ -106,7 +106,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Enough until the year 10889; what is to last longer lasts until then.
+/// Cuts a moment to six bytes, which last until the year 10889: a later one counts as the last of them.
 fn within_six_bytes(moment: Timestamp) -> u64 {
     moment.as_millis().min(LAST)
 }
@@ -117,7 +117,7 @@ fn moment(millis: u64) -> Option<Timestamp> {
 
 const LAST: u64 = (1 << 48) - 1;
 
-/// Small for a difference that is small, whatever its sign.
+/// Makes a small number of a small difference, whatever its sign.
 fn zigzag(difference: i64) -> u64 {
     (difference << 1 ^ difference >> 63).cast_unsigned()
 }
@@ -126,7 +126,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-/// In groups of seven bits, the lowest first.
+/// Writes a number in groups of seven bits, the lowest first.
 fn write_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number.to_le_bytes()[0] | 0x80);
@@ -182,7 +182,7 @@ pub(crate) fn header(letter: char, key: &KeyId) -> String {
     format!("{VERSION}{letter}.{key}.")
 }
 
-/// How long the text of so many sealed bytes is.
+/// The length of the text of so many sealed bytes.
 pub(crate) fn length(header: &str, sealed: usize) -> usize {
     header.len() + (sealed * 4).div_ceil(3)
 }

@@ -1,12 +1,12 @@
-//! What a store for single use knows a token by, and until when it must remember it.
+//! The key by which a store for single use knows a token, and the time until which it must remember it.
 
 use std::fmt;
 
 use crate::digest::AnswersDigest;
 use crate::{ALLOWED_SKEW, Timestamp};
 
-/// A token about to be used, and the answers that came with it: what a store for single use is asked with, that of the
-/// feature `single-use` or one of your own. Only [`Opened::token_use`](crate::Opened::token_use) makes one.
+/// A token about to be used, and the answers that came with it. A store for single use takes one, whether it is a store
+/// of the feature `single-use` or one of your own. Only [`Opened::token_use`](crate::Opened::token_use) makes one.
 ///
 /// ```
 /// use mrtr_state::{ALLOWED_SKEW, AnswersDigest};
@@ -28,7 +28,7 @@ pub struct TokenUse {
 }
 
 impl TokenUse {
-    /// What the token is known by.
+    /// The key by which a store knows the token.
     pub fn key(&self) -> UseKey {
         self.key
     }
@@ -38,17 +38,17 @@ impl TokenUse {
         self.answers
     }
 
-    /// When the token was issued.
+    /// The time at which the token was issued.
     pub fn issued(&self) -> Timestamp {
         self.issued
     }
 
-    /// Until when its entry must be kept: past the token's expiry, by twice the allowed skew.
+    /// The time until which a store must keep its entry: past the token's expiry, by twice the allowed skew.
     pub fn keep_until(&self) -> Timestamp {
         self.keep_until
     }
 
-    /// For stores: whether another instance, whose clock may be ahead, may have purged its entry by now.
+    /// Returns true if another instance, whose clock may be ahead, may have purged its entry by now. For stores.
     ///
     /// From then on an unknown token may be a forgotten one, and a store refuses it.
     pub fn may_be_forgotten(&self, now: Timestamp) -> bool {
@@ -56,7 +56,7 @@ impl TokenUse {
     }
 }
 
-/// What a token is known by: a digest of audience, principal and token id.
+/// The key by which a store knows a token: a digest of audience, principal and token id.
 ///
 /// ```
 /// use mrtr_schema::RawMembers;

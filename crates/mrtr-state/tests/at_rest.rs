@@ -1,4 +1,4 @@
-//! What a server keeps itself is confidential, bound to its place, and rotated.
+//! Data that a server keeps itself is confidential, bound to its place, and rotated.
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use mrtr_state::codec::Signed;

@@ -1,4 +1,5 @@
-//! What the fuzz target checks, on a few inputs that a generator makes: `cargo xtask fuzz` runs the same body for long.
+//! The checks of the fuzz target, on a few inputs that a generator makes: `cargo xtask fuzz` runs the same body for
+//! long.
 
 #[path = "fuzz_open/body.rs"]
 mod body;
@@ -59,7 +60,7 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a text begins with to be tried as parameters.
+/// The first character of a text that is tried as parameters.
 const AS_PARAMS: char = '\u{4}';
 
 const TOKENS: &[&str] = &[

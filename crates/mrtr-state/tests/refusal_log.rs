@@ -1,6 +1,6 @@
 //! The reason of a refusal goes to the caller, for its log, and nothing of the state does.
 //!
-//! A program of its own: whether anybody listens is remembered for the whole process, and other tests have nobody.
+//! A program of its own: a process remembers whether its log has a listener, and other tests have none.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 

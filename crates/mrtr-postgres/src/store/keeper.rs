@@ -35,8 +35,8 @@ impl Keeper {
         Self { inner: Arc::clone(inner), connection: None, runtime: None }
     }
 
-    /// What the statement says, within the time that a statement has. A connection that was lost while nothing was
-    /// renewed is made anew.
+    /// Carries out a statement, within the time that one has. It replaces a connection that was lost while nothing was
+    /// renewed.
     fn query(&mut self, statement: &Statement, params: &Params<'_>) -> Result<Vec<Row>, Failure> {
         let runtime = match self.runtime.take() {
             Some(runtime) => runtime,

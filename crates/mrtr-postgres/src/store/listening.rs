@@ -1,7 +1,7 @@
-//! What runs beside the verbs: hearing from other instances, telling them, and looking for what changed.
+//! The background tasks: hearing from other instances, telling them, and looking for what changed.
 //!
 //! A notification is a hint. It is sent after the commit, in a transaction of its own, and once for many writes, since
-//! PostgreSQL lets those who notify commit only one after the other. What is relied on is the look that comes every
+//! PostgreSQL lets those who notify commit only one after the other. The store relies on the look that comes every
 //! second or so in any case.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
     }
 }
 
-/// A connection of its own on which notifications are heard.
+/// Opens a connection of its own, on which notifications are heard.
 pub(super) async fn connect(inner: &Inner, address: &Config) -> Result<Listening, tokio_postgres::Error> {
     let listening = inner.tls.listen(address, Arc::clone(&inner.look)).await?;
     listening.client.batch_execute(&format!("LISTEN {}", inner.schema.channel())).await?;

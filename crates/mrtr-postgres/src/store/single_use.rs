@@ -130,7 +130,7 @@ impl SingleUse for PostgresStore {
 }
 
 impl Inner {
-    /// Nothing if another round came in between.
+    /// Returns `None` if another round came in between.
     async fn try_to_reserve(
         &self,
         token_use: &TokenUse,
@@ -193,7 +193,7 @@ impl Inner {
         Ok(Some(Ok(outcome)))
     }
 
-    /// What earlier rounds did. Those who held the token before write no more steps.
+    /// Reads the steps of earlier rounds. Those who held the token before write no more steps.
     async fn steps_of(&self, connection: &Connection<'_>, id: i64) -> Result<Vec<StepRecord>, Failure> {
         let rows = connection.query(&self.tokens.steps, &[&id]).await?;
         rows.iter().map(|row| Ok(StepRecord::new(value::<String>(row, 0)?, value(row, 1)?))).collect()
@@ -217,7 +217,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether a reservation is held, and its reply; nothing if there is none with this fence.
+    /// Reads whether a reservation is held, and its reply; `None` if there is none with this fence.
     async fn standing(&self, fence: i64, key: &[u8]) -> Result<Option<(bool, Option<Vec<u8>>)>, Failure> {
         let rows = self.database.read(&self.tokens.standing, &[&fence, &key]).await?;
         rows.first().map(|row| Ok((value(row, 0)?, value(row, 1)?))).transpose()
@@ -241,13 +241,13 @@ impl Inner {
         }
     }
 
-    /// Reservations have ended: tells those who wait, here and elsewhere.
+    /// Tells those who wait, here and elsewhere, that reservations have ended.
     fn have_ended(&self, fences: impl IntoIterator<Item = i64>) {
         self.waiting.ended(fences);
         self.signal();
     }
 
-    /// Carries out a verb that can be repeated. Says also whether an attempt at it may have come through before.
+    /// Carries out a verb that can be repeated. It also says whether an earlier attempt at it may have come through.
     async fn rows(
         &self,
         statement: impl Fn(&TokenStatements) -> &Statement,
@@ -267,7 +267,7 @@ impl Inner {
     }
 }
 
-/// What a request to reserve met.
+/// The state that a request to reserve found.
 struct Found {
     time: i64,
     memory: Memory,
@@ -276,7 +276,7 @@ struct Found {
     standing: Option<Standing>,
 }
 
-/// Since when the store remembers, and how far it has purged: the latest issue and the latest end.
+/// The time since which the store remembers, and how far it has purged: the latest issue and the latest end.
 struct Memory {
     since: i64,
     purged_issued: i64,
@@ -315,7 +315,7 @@ impl Found {
 }
 
 impl Memory {
-    /// Whether a token that is unknown may be one that was forgotten.
+    /// Returns true if an unknown token may be one that was forgotten.
     fn refuses(&self, issued: i64, keep_until: i64, fresh_until: i64, time: i64) -> bool {
         if time >= fresh_until {
             return true;
@@ -334,7 +334,7 @@ impl Memory {
     }
 }
 
-/// The fence and the key. A number that we never gave out, as a stranger may make one up, may become negative: it finds
+/// The fence and the key. A fence that we never gave out, which a stranger may make up, may become negative: it finds
 /// nothing either.
 fn named(reservation: &Reservation) -> (i64, Vec<u8>) {
     (reservation.fence().cast_signed(), reservation.key().as_bytes().to_vec())
@@ -348,24 +348,25 @@ fn flags(rows: &[Row]) -> Result<(bool, bool), Failure> {
 const BETWEEN_PURGES: Duration = Duration::from_secs(1);
 const PURGED_AT_ONCE: i64 = 1_000;
 
-/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of it.
+/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of
+/// it.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<HashMap<i64, watch::Sender<()>>>);
 
 impl Waiting {
-    /// Is told when the reservation with this fence may have ended, from now on.
+    /// Returns a receiver that is told when the reservation with this fence may have ended.
     pub(crate) fn wait(&self, fence: i64) -> watch::Receiver<()> {
         self.crowds().entry(fence).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
-    /// The fences that callers wait for; those who went away are forgotten.
+    /// Returns the fences that callers wait for, and forgets callers that went away.
     pub(crate) fn fences(&self) -> Vec<i64> {
         let mut crowds = self.crowds();
         crowds.retain(|_, crowd| !crowd.is_closed());
         crowds.keys().copied().collect()
     }
 
-    /// Tells those who wait for these.
+    /// Tells those who wait for these reservations.
     pub(crate) fn ended(&self, fences: impl IntoIterator<Item = i64>) {
         let mut crowds = self.crowds();
         for fence in fences {

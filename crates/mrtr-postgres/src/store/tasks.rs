@@ -207,7 +207,7 @@ impl TaskStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// A verb that changes nothing but the record.
+    /// Carries out a verb that changes nothing but the record.
     async fn apply(&self, id: TaskId, owner: Option<&Owner>, event: Event<'_>) -> Result<(), StoreError> {
         let applied = self.inner.change(id, owner, |record, now| {
             record.apply(event, now)?;
@@ -250,7 +250,7 @@ fn kept_task(row: &Row) -> Result<KeptTask, Failure> {
     Ok(KeptTask { record, now, open, message, result })
 }
 
-/// The record has the keys in the order in which they were opened.
+/// Sorts questions in the order in which they were opened, which the record has.
 fn sort_as_opened(open: &mut [KeptQuestion], open_keys: &[String]) {
     open.sort_by_key(|question| open_keys.iter().position(|key| *key == question.key));
 }

@@ -14,8 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::site::{Site, ann, call, greeting};
 use crate::{connect, within_minutes};
 
-/// The database has committed, and is gone before it says so, for longer than the store tries again: the client is told of
-/// a failure, and may call again.
+/// The database has committed, and is gone before it says so, for longer than the store tries again: the client is told
+/// of a failure, and may call again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_creation_that_a_restart_interrupted_leaves_no_task_that_no_client_knows() {
     let Some(cluster) = Cluster::start(&[]) else { return };
@@ -98,5 +98,5 @@ async fn crash_after_creation(
     }
 }
 
-/// What only her tasks' owner has.
+/// The bytes that only the owner of her tasks has.
 const OF_ANN: &[u8] = b"\"https://id.example.com\",\"ann\"";

@@ -17,7 +17,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Nothing where PostgreSQL is not installed, which has been said.
+    /// Returns `None` where PostgreSQL is not installed; the cluster has said so.
     pub(crate) fn fresh() -> Option<Self> {
         let cluster = Cluster::shared()?;
         let direct = cluster.fresh_database().unwrap();

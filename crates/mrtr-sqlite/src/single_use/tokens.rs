@@ -59,7 +59,7 @@ impl Tokens<'_> {
         Ok(())
     }
 
-    /// What came of each. One that is lost spoils none of the others.
+    /// Returns a result for each. A lost one spoils none of the others.
     pub(crate) fn renew_all(
         &mut self,
         reservations: &[Reservation],
@@ -155,7 +155,7 @@ impl Tokens<'_> {
 
     /// The row of a reservation that holds.
     ///
-    /// The lease is not looked at. A round that is late and that no other has replaced may still say what it did:
+    /// The lease does not count here. A round that is late and that no other has replaced may still say what it did:
     /// losing that would leave an effect in doubt for nothing.
     fn held(&self, reservation: &Reservation, now: Timestamp) -> Result<i64, Failure> {
         let row = (number(reservation.fence()), *reservation.key().as_bytes(), millis(now));
@@ -163,7 +163,7 @@ impl Tokens<'_> {
         Ok(id.ok_or(SingleUseError::Lost)?)
     }
 
-    /// What was purged is gone and noted in one transaction, so that no crash comes between the two.
+    /// Removes old entries and notes that in the same transaction, so that no crash comes between the two.
     fn purge(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let mut purged = Purged::default();
         let mut purge = self.connection.prepare_cached(PURGE)?;
@@ -178,19 +178,19 @@ impl Tokens<'_> {
         Ok(())
     }
 
-    /// Read each time, for other processes purge too.
+    /// Reads how far the file was purged. It reads each time, for other processes purge too.
     fn purged(&self) -> rusqlite::Result<Purged> {
         let read = |row: &Row<'_>| Ok(Purged::new(moment(row.get(0)?), moment(row.get(1)?)));
         self.connection.prepare_cached(PURGED)?.query_row([], read)
     }
 }
 
-/// Since when the file remembers.
+/// The time since which the file remembers.
 pub(crate) fn since(connection: &Connection) -> rusqlite::Result<Timestamp> {
     connection.query_row("SELECT since FROM memory WHERE only_row = 0", [], |row| row.get(0)).map(moment)
 }
 
-/// Whether a reservation is held, for callers that wait for its end.
+/// Returns true if a reservation is held, for callers that wait for its end.
 pub(super) fn is_held(connection: &Connection, reservation: &Reservation) -> rusqlite::Result<bool> {
     let row = (number(reservation.fence()), *reservation.key().as_bytes());
     connection.prepare_cached(IS_HELD)?.exists(row)
@@ -226,7 +226,8 @@ impl Standing {
     }
 }
 
-/// A number that we never gave out, as a stranger may make one up, may become negative: it finds nothing either.
+/// A fence as SQLite takes it. One that we never gave out, which a stranger may make up, may become negative: it finds
+/// nothing either.
 fn number(fence: u64) -> i64 {
     fence.cast_signed()
 }

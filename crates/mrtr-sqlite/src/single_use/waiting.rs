@@ -13,7 +13,7 @@ use crate::writer::VerbError;
 #[derive(Default)]
 pub(crate) struct Waiting {
     by_fence: HashMap<u64, Crowd>,
-    /// SQLite changes it when another connection changes the file.
+    /// The `data_version` that SQLite changes when another connection changes the file.
     version: Option<i64>,
 }
 

@@ -17,10 +17,10 @@ use super::statements as sql;
 use super::tables::{Failure, Tables};
 use crate::schema::{millis, moment};
 
-/// What a runner gets of tasks that are not on trial.
+/// The claim of a runner to tasks that are not on trial.
 struct Claim<'a> {
     wanted: &'a Wanted,
-    /// Where the tasks are that run in its instance.
+    /// The places of the tasks that run in its instance.
     running: &'a [i64],
     now: Timestamp,
     turns: &'a mut Turns,
@@ -38,7 +38,7 @@ struct Look {
 /// The task that a runner has to look at first.
 enum First {
     At(Look),
-    /// So many have expired before it that it was not reached.
+    /// It was not reached: too many tasks before it have expired.
     BehindExpired,
     None,
 }
@@ -107,7 +107,7 @@ impl Tables<'_> {
         Ok(acquired)
     }
 
-    /// Has nothing wait longer than it was to, if the clock may have been set back.
+    /// Lets no task wait longer than it was to, if the clock may have been set back.
     fn bound_waits(&mut self, wanted: &Wanted, tools: &BTreeSet<&str>, now: Timestamp) -> Result<(), Failure> {
         for tool in self.watch.unseen(tools) {
             for sql in [sql::WAITING, sql::WAITING_ON_TRIAL] {
@@ -154,7 +154,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Takes a task of this account, if one is due and the account may have it. Says whether it did.
+    /// Takes a task of this account, if one is due and the account may have it. Returns true if it did.
     fn acquire_of(&mut self, account: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
         let name = self.account_name(account)?;
         if !claim.turns.admits(&name) {
@@ -183,8 +183,8 @@ impl Tables<'_> {
         }
     }
 
-    /// The accounts that have tasks of these tools which a runner has to look at: from the one behind this turn on, and then
-    /// those before it.
+    /// The accounts that have tasks of these tools which a runner has to look at: from the one behind this turn on, and
+    /// then those before it.
     fn accounts_after(&self, turn: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Vec<i64>> {
         let mut accounts = Vec::new();
         let mut last = turn;
@@ -232,7 +232,8 @@ impl Tables<'_> {
         Ok(first)
     }
 
-    /// When a runner has to look at the first task of these tools. Soon, if too many have expired before it.
+    /// The time at which a runner has to look at the first task of these tools. It is soon if too many have expired
+    /// before it.
     fn first_attention(
         &self,
         tools: &BTreeSet<&str>,
@@ -253,7 +254,7 @@ impl Tables<'_> {
         Ok(first)
     }
 
-    /// When there may be more of those that are not on trial.
+    /// The time at which there may be more tasks that are not on trial.
     fn next_of_accounts(
         &self,
         turns: &Turns,
@@ -307,8 +308,8 @@ impl Tables<'_> {
         Ok(places)
     }
 
-    /// The task on trial that waited longest. Runs on trial that were lost are counted first: their tasks are put off or
-    /// set aside whether or not a runner can have them.
+    /// Finds the task on trial that waited longest. It first counts runs on trial that were lost: their tasks are put
+    /// off or set aside whether or not a runner can have them.
     fn first_trial(
         &mut self,
         wanted: &Wanted,
@@ -356,7 +357,8 @@ impl Tables<'_> {
         Ok(Swept { expired: expired.len(), removed: removable.len() })
     }
 
-    /// Tasks on trial that are due and that the runner does not have, with since when, those that waited longest first.
+    /// Finds tasks on trial that are due and that the runner does not have, each with the time since which it is due.
+    /// Those that waited longest come first.
     fn due_trials(
         &self,
         tools: &BTreeSet<&str>,
@@ -376,7 +378,8 @@ impl Tables<'_> {
         Ok(due)
     }
 
-    /// When a runner has to look at the next of those on trial: what is due already waits for something else than time.
+    /// The time at which a runner has to look at the next task on trial. A task that is due already waits for something
+    /// else than time.
     fn next_trial(
         &self,
         tools: &BTreeSet<&str>,
@@ -440,7 +443,7 @@ fn look(row: &Row<'_>) -> rusqlite::Result<Look> {
     Ok(Look { attention: moment(row.get(0)?), place: row.get(1)?, expires: expires.map(moment) })
 }
 
-/// How many tasks are passed over before the first that a runner may have.
+/// The most tasks that are passed over before the first that a runner may have.
 fn passed_over(running: &[i64]) -> i64 {
     limit(EXPIRED_PASSED_OVER + running.len())
 }
@@ -457,7 +460,7 @@ fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskId> {
     Ok(TaskId::from_bytes(row.get(column)?))
 }
 
-/// The record has the keys in the order in which they were opened.
+/// Sorts questions in the order in which they were opened, which the record has.
 pub(super) fn sort_as_opened(open: &mut [KeptQuestion], open_keys: &[String]) {
     open.sort_by_key(|question| open_keys.iter().position(|key| *key == question.key));
 }

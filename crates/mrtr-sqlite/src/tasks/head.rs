@@ -11,13 +11,13 @@ use rusqlite::{Connection, Row, params};
 use super::statements::{ADD, KEEP, KEEP_AND_INDEX};
 use crate::schema::{millis, moment};
 
-/// A task's row: its record, and by which numbers the tables know it.
+/// A task's row: its record, and the numbers by which the tables know it.
 pub(super) struct Head {
     pub(super) place: i64,
     /// The number of its owner.
     pub(super) owner: i64,
     pub(super) record: TaskRecord,
-    /// As they stand in the file.
+    /// The searched columns as they stand in the file.
     searched: Searched,
 }
 
@@ -32,7 +32,7 @@ struct Searched {
 }
 
 impl Head {
-    /// From the columns that `record!` names, in their order.
+    /// Reads a task from the columns that `record!` names, in their order.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let moment_at = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(moment));
         let (fence, leased_until, due) = (row.get::<_, i64>(12)?, moment_at(13)?, moment_at(14)?);

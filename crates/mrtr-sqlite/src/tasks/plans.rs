@@ -1,4 +1,5 @@
-//! The plans of the statements: each finds its rows by an index. Apart from them, since the benchmark includes their file.
+//! The plans of the statements: each finds its rows by an index. Apart from them, since the benchmark includes their
+//! file.
 
 use rusqlite::Connection;
 

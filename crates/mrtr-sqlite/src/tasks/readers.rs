@@ -25,7 +25,7 @@ pub(super) struct ReadTask {
 
 pub(super) struct Readers {
     path: PathBuf,
-    /// Those that no caller uses now.
+    /// The connections that no caller uses now.
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -51,7 +51,7 @@ impl Readers {
         })
     }
 
-    /// The records of those of these tasks that there are.
+    /// Reads the records of these tasks, as far as they exist.
     pub(super) fn records(&self, ids: &[TaskId]) -> rusqlite::Result<Vec<TaskRecord>> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(sql::RECORDS)?;
@@ -92,7 +92,7 @@ impl Readers {
         self.read(last_change)
     }
 
-    /// What has changed after this place; nothing if nothing has.
+    /// Returns what has changed after this place, or `None` if nothing has.
     pub(super) fn changes(&self, since: Cursor) -> rusqlite::Result<Option<Changes>> {
         let after = i64::try_from(since.0).unwrap_or(i64::MAX);
         self.read(|connection| {
@@ -137,8 +137,8 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Option<KeptQuestion>> {
     key.map(|key| Ok(KeptQuestion { key, body: row.get(RECORD_COLUMNS + 3)? })).transpose()
 }
 
-/// How many columns a record has, before those that stand beside it.
+/// The number of columns of a record, before those that stand beside it.
 const RECORD_COLUMNS: usize = 29;
-/// How many tasks are named at once: a caller that has more to look at looks at all it has.
+/// The most tasks that are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;
 const MOST_IDLE: usize = 4;

@@ -54,7 +54,7 @@ statements! {
     REMOVE = "DELETE FROM task WHERE place = ?1";
 
     PLACE = "SELECT place FROM task WHERE id = ?1";
-    /// Which of those that a runner has to look at have expired, stands in the index.
+    /// Finds the tasks that a runner has to look at. The index also says which of them have expired.
     FIRST = "SELECT attention, place, expires FROM task WHERE tool = ?1 AND attention IS NOT NULL
              ORDER BY attention, place LIMIT ?2";
     FIRST_OF_ACCOUNT = "SELECT attention, place, expires FROM task
@@ -68,8 +68,8 @@ statements! {
     NEXT_TRIAL = "SELECT trial, id FROM task
                   WHERE tool = ?1 AND trial > ?2 AND (expires IS NULL OR expires > ?2)
                   ORDER BY trial LIMIT ?3";
-    /// Those that only wait because the clock was set back are among these; one that said when to look again is not,
-    /// unless it said so later than now.
+    /// Finds tasks that may be waiting only because the clock was set back. A task that said when to look again is not
+    /// among them, unless it said so later than now.
     WAITING = "SELECT place FROM task WHERE tool = ?1 AND attention > ?2
                AND (leased_until IS NOT NULL OR lost_runs > 0 OR updated > ?2)";
     WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";
@@ -113,7 +113,7 @@ statements! {
                     JOIN owner AS account ON account.number = task.account LEFT JOIN shown ON shown.task = task.place
             LEFT JOIN question ON question.task = task.place AND question.body IS NOT NULL
             WHERE task.id = ?1";
-    /// As many as [`RECORDS_AT_ONCE`] says.
+    /// Reads as many records as [`RECORDS_AT_ONCE`] says.
     RECORDS = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
                     JOIN owner AS account ON account.number = task.account WHERE task.id IN (
                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
@@ -129,5 +129,5 @@ statements! {
                      ORDER BY task.place LIMIT ?2";
 }
 
-/// How many tasks one statement reads the records of.
+/// The number of tasks whose records one statement reads.
 pub(super) const RECORDS_AT_ONCE: usize = 64;

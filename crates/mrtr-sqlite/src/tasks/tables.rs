@@ -30,9 +30,9 @@ pub(crate) struct Tables<'a> {
 /// An owner or an account that has tasks.
 struct KnownOwner {
     number: i64,
-    /// How many of them have not ended.
+    /// The number of its tasks that have not ended.
     open: usize,
-    /// What they keep.
+    /// The bytes that its tasks keep.
     bytes: u64,
 }
 
@@ -91,7 +91,8 @@ impl Tables<'_> {
         self.connection.prepare_cached(sql::OWNER)?.query_row([name], known).optional()
     }
 
-    /// How many tasks of an account are open. Where those whose time is over are in the way of another, they are ended.
+    /// Returns how many tasks of an account are open. Tasks whose time is over are ended if they are in the way of
+    /// another.
     fn open_below(&mut self, account: &KnownOwner, most: usize) -> Result<usize, Failure> {
         let too_many = (account.open + 1).saturating_sub(most);
         if most == 0 || too_many == 0 {
@@ -119,7 +120,7 @@ impl Tables<'_> {
         Ok(self.add_message(head.place, message)?)
     }
 
-    /// What came of each. One that is refused spoils none of the others.
+    /// Returns a result for each. A refused one spoils none of the others.
     pub(super) fn renew_all(&mut self, runs: &[Run], lease: Duration) -> Result<Vec<Result<(), StoreError>>, Failure> {
         let mut renewed = Vec::new();
         for &run in runs {
@@ -132,7 +133,7 @@ impl Tables<'_> {
         Ok(renewed)
     }
 
-    /// No caller waits for it.
+    /// Notes that a run is accompanied, which no caller waits for.
     pub(super) fn accompany(&mut self, run: Run) -> Result<(), Failure> {
         let mut head = self.head(run.id)?;
         head.record.apply(Event::Accompany { fence: run.fence }, self.clock.now())?;
@@ -210,7 +211,7 @@ impl Tables<'_> {
         Ok(keys)
     }
 
-    /// Says whether the key was still open.
+    /// Asks a question anew, and returns true if the key was still open.
     pub(super) fn ask_anew(
         &mut self,
         id: TaskId,
@@ -231,14 +232,14 @@ impl Tables<'_> {
         Ok(is_open)
     }
 
-    /// A verb that changes nothing but the record.
+    /// Carries out a verb that changes nothing but the record.
     pub(super) fn apply(&mut self, id: TaskId, owner: Option<&Owner>, event: Event<'_>) -> Result<(), Failure> {
         let mut head = self.head_of(id, owner)?;
         head.record.apply(event, self.clock.now())?;
         Ok(self.keep(&head)?)
     }
 
-    /// Writes a record that has changed. What a task holds that has ended is erased.
+    /// Writes a record that has changed. If the task has ended, this erases what it holds.
     pub(super) fn keep(&mut self, head: &Head) -> rusqlite::Result<()> {
         head.keep(self.connection)?;
         if head.record.ended.is_some() {
@@ -281,7 +282,7 @@ impl Tables<'_> {
         Ok(number)
     }
 
-    /// Notes what a task keeps besides, or not any more. Triggers keep the sums.
+    /// Adds to the bytes that a task keeps, or takes from them. Triggers keep the sums.
     fn add_bytes(&self, place: i64, bytes: i64) -> rusqlite::Result<()> {
         if bytes == 0 { Ok(()) } else { self.run(sql::ADD_BYTES, (place, bytes)) }
     }
@@ -329,6 +330,6 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// How many changes are kept at least, so that a caller that fell behind is told which they were.
+/// The least number of changes that are kept, so that a caller that fell behind is told which they were.
 const MOST_CHANGES: i64 = 8192;
 const FORGOTTEN_AT_ONCE: i64 = 256;

@@ -177,9 +177,9 @@ async fn hear() -> String {
     read.await.unwrap()
 }
 
-/// Of a task.
+/// The lease of a task.
 const LEASE: Duration = Duration::from_secs(1);
-/// Of a reservation.
+/// The lease of a reservation.
 const RESERVED: Duration = Duration::from_secs(30);
 const PART: &str = "MRTR_TEST_PART";
 const STORE: &str = "MRTR_TEST_STORE";

@@ -1,4 +1,5 @@
-//! What a task holds is sealed at rest: nothing of it can be read in the file, and nothing of another task is taken for it.
+//! The content of a task is sealed at rest: nothing of it can be read in the file, and nothing of another task is taken
+//! for it.
 
 use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};

@@ -1,4 +1,4 @@
-//! What becomes of a file: its mode, and one that is deleted, replaced or not to be written.
+//! The file itself: its mode, and one that is deleted, replaced or not to be written.
 
 use std::time::Duration;
 

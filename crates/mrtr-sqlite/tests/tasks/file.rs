@@ -1,4 +1,4 @@
-//! What only a store on a file can do, and what it must not leave there.
+//! Abilities that only a store on a file has, and traces that it must not leave there.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -33,7 +33,7 @@ pub(super) fn digest<'a, D>(
     Ok(digest(&writer.order.in_order(&writer.out)))
 }
 
-/// As deep as the wire types take free-form JSON.
+/// The deepest nesting that is digested: as deep as the wire types take free-form JSON.
 const DEEPEST: usize = 127;
 
 /// Room for the parameters of most calls.
@@ -261,7 +261,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// How many bytes there are before the first quote or backslash: eight at a time, since most of a text is strings.
+/// Counts the bytes before the first quote or backslash, eight at a time, since most of a text is strings.
 fn plain(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {

@@ -1,4 +1,4 @@
-//! What every store for single use promises, as a suite that its author runs (feature `contract`).
+//! The promises of every store for single use, as a suite that its author runs (feature `contract`).
 //!
 //! It needs no clock and no particular runtime, and it never sleeps: a store that forgets to wake those who wait makes
 //! it hang. It panics where a promise is broken, and says which.
@@ -17,8 +17,8 @@ use trial::NOON;
 /// Checks all that a store promises.
 ///
 /// It calls `make` before each promise, for a store that remembers since the moment it is given or longer. That may be
-/// the same store each time. It must be empty when the check begins: what an earlier run made it purge, it rightly
-/// refuses in the next one.
+/// the same store each time. It must be empty when the check begins: a store rightly refuses what an earlier run made
+/// it purge.
 ///
 /// ```
 /// use mrtr_state::MemorySingleUse;
@@ -62,7 +62,7 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     keeping::a_clock_set_back_revives_no_token(&make().await, day(4)).await;
 }
 
-/// Checks what two values that share their entries, such as those of two processes, promise besides.
+/// Checks the further promises of two values that share their entries, such as those of two processes.
 ///
 /// ```
 /// use mrtr_state::single_use::contract;

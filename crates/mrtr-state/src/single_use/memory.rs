@@ -18,10 +18,10 @@ use entries::Entries;
 /// process that starts again with its clock set back. Two processes need a store that they share, such as
 /// `SqliteSingleUse` of mrtr-sqlite.
 ///
-/// What it holds is bounded by [`limit`](Self::limit). A spent token stays for as long as it could be sent again, so a
-/// store that is full refuses new ones, as [`SingleUseError::Full`], until older ones have expired. Those that it
-/// knows are served as ever: what a run has begun is recorded and committed even beyond the limit, by as much as runs
-/// at once.
+/// [`limit`](Self::limit) bounds what it holds. A spent token stays for as long as it could be sent again, so a store
+/// that is full refuses new ones, as [`SingleUseError::Full`], until older ones have expired. It serves the tokens that
+/// it knows as ever: a run that has begun records and commits even beyond the limit, so the store may exceed it by what
+/// all runs at one time keep.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,18 +59,18 @@ pub struct MemorySingleUse {
 }
 
 impl MemorySingleUse {
-    /// How many bytes a store holds unless [`limit`](Self::limit) says otherwise: 256 MiB.
+    /// The number of bytes a store holds unless [`limit`](Self::limit) says otherwise: 256 MiB.
     ///
     /// With replies of 100 bytes that is room for half a million tokens: with lifetimes of an hour, 140 a second.
     pub const DEFAULT_LIMIT: usize = 256 * 1024 * 1024;
 
-    /// An empty store, which remembers from now on.
+    /// Makes an empty store, which remembers from now on.
     pub fn new(now: Timestamp) -> Self {
         Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Arc::default() }
     }
 
-    /// Refuses new tokens while it holds so many bytes: what was used, recorded and replied, and what it takes to
-    /// find that again.
+    /// Refuses new tokens while the store holds so many bytes: used tokens, records and replies, and what it takes to
+    /// find them again.
     ///
     /// ```
     /// use mrtr_state::single_use::SingleUseError;

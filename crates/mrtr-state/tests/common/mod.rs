@@ -16,7 +16,7 @@ pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(crate) const AUDIENCE: &str = "tracker-eu";
 pub(crate) const ANN: Principal<'_> = Principal { issuer: "https://id.example.com", subject: "ann" };
 
-/// What the client gets, whatever the reason was.
+/// The error that the client gets, whatever the reason was.
 pub(crate) const ON_THE_WIRE: &str = r#"{"code":-32602,"message":"The request state is not valid"}"#;
 
 /// A payload.

@@ -1,4 +1,4 @@
-//! What is genuine: a deployment, a request, and states that were sealed for it.
+//! A genuine deployment, a request, and states that were sealed for it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What a stranger with the key could put inside: behind a seal that holds, claims and payload are still only bytes.
+//! Contents that a stranger with the key could seal: behind a seal that holds, claims and payload are still only bytes.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -69,7 +69,7 @@ fn tied() -> &'static [u8] {
     &GENUINE[numbers_end(&GENUINE)..payload() - HANDLER_VERSION.len() - 1]
 }
 
-/// Where the moments and the round end: a moment of six bytes, and four numbers.
+/// The place where the moments and the round end: a moment of six bytes, and four numbers.
 fn numbers_end(inside: &[u8]) -> usize {
     let begin = PARAMS.end + 6;
     let ends = inside.iter().enumerate().skip(begin).filter(|(_, byte)| **byte < 0x80).map(|(place, _)| place + 1);

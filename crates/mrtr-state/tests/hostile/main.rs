@@ -1,4 +1,4 @@
-//! What a hostile client gets, whatever it sends back: one error, always the same.
+//! A hostile client gets one error, always the same, whatever it sends back.
 //!
 //! The reason is for the log. Each test is named for what it promises, and holds for every codec.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]

@@ -4,7 +4,7 @@ use mrtr_state::{DigestError, Refusal, SealError};
 
 use crate::common::{Asked, CALL, NOON, member_names, sealers};
 
-/// What is asked first.
+/// The parameters that are asked first.
 const FIRST: &str = r#"{
     "name": "pay",
     "arguments": {

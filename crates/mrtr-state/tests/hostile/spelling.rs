@@ -8,7 +8,7 @@ use crate::common::{AUDIENCE, CALL, NOON, Note, ring, sealers};
 /// All of base64 for URLs, what other alphabets and careless transports put in, and a letter that is not ASCII.
 const TRIED: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=.,:%~ \t\n\r\0\u{7f}é";
 
-/// Where the sealed part begins.
+/// The place where the sealed part begins.
 const HEADER: usize = "mrtr1x.k1.".len();
 const KEY_ID: std::ops::Range<usize> = "mrtr1x.".len().."mrtr1x.k1".len();
 
@@ -31,7 +31,7 @@ fn is_base64url(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-_".contains(character)
 }
 
-/// How many bits of the last character are in no byte.
+/// The number of bits of the last character that are in no byte.
 fn stray_bits(token: &str) -> usize {
     ((token.len() - HEADER) * 6) % 8
 }
@@ -40,7 +40,7 @@ fn value(character: char) -> usize {
     TRIED.find(character).unwrap()
 }
 
-/// Why a token with one character replaced is refused.
+/// The reason that a token with one character replaced is refused.
 fn expected(token: &str, position: usize, replacement: char) -> Refusal {
     let last = position + 1 == token.len();
     let strays = !value(replacement).is_multiple_of(1 << stray_bits(token));

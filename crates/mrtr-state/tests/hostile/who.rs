@@ -1,11 +1,11 @@
-//! A state belongs to whoever it was sealed for.
+//! A state belongs to the caller it was sealed for.
 
 use mrtr_schema::RawMembers;
 use mrtr_state::{Binding, Principal, Refusal};
 
 use crate::common::{ANN, Asked, CALL, NOON, Note, note, refused, sealers};
 
-/// Each is somebody else than each other one; the last is nobody.
+/// Principals that all differ; the last is none.
 const PEOPLE: [Option<Principal<'_>>; 9] = [
     Some(ANN),
     Some(Principal { issuer: "https://id.example.com", subject: "bob" }),

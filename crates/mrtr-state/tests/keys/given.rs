@@ -133,7 +133,7 @@ fn a_key_of_this_process_is_nobody_elses() {
     CALL.refuses(&other, state.untrusted_text(), NOON, Refusal::Forged);
 }
 
-/// What a store keeps for a deployment with that audience would be kept as if it died with the process: unsealed.
+/// A store would keep the data of a deployment with that audience as if it died with the process: unsealed.
 #[test]
 fn no_deployment_has_the_audience_of_one_process() {
     let taken = Sealer::this_process_only();

@@ -1,4 +1,4 @@
-//! Keys: how they are given, how they are replaced without refusing anybody, and that they are never shown.
+//! Keys: how they are given, how they are replaced without refusing a client, and that they are never shown.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 #[path = "../common/mod.rs"]

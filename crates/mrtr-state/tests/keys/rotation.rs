@@ -51,7 +51,7 @@ fn roll_out(keys: &KeyRing, fleet: &[Sealer], states: &mut Vec<RequestState>, no
     }
 }
 
-/// Why there is a first deployment: whoever does not know the new key yet refuses what it sealed.
+/// The reason for the first deployment: an instance that does not know the new key yet refuses what it sealed.
 #[test]
 fn two_deployments_are_not_enough() {
     let [before, _, second, _] = rotation();

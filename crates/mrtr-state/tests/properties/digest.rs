@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// How many values a tree has, itself included.
+/// The number of values in a tree, itself included.
 fn size(tree: &Tree) -> usize {
     1 + match tree {
         Tree::Array(elements) => elements.iter().map(size).sum(),

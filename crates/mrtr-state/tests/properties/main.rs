@@ -1,4 +1,4 @@
-//! What holds for every payload, request, moment and JSON value, not only for those somebody thought of.
+//! Properties that hold for every payload, request, moment and JSON value, not only for those an author thought of.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 #[path = "../common/mod.rs"]

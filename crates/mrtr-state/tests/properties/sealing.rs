@@ -1,4 +1,4 @@
-//! What is sealed opens as it was, in its one spelling, and never in any other.
+//! A sealed state opens as it was, in its one spelling, and never in any other.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Request {
         then(&binding.principal(principal).tenant(self.tenant.as_deref()))
     }
 
-    /// Why a state for this request does not open with the other: the first of the checks that fails.
+    /// The reason that a state for this request does not open with the other: the first of the checks that fails.
     fn refuses(&self, other: &Self) -> Option<Refusal> {
         [
             (self.tenant == other.tenant, Refusal::OtherTenant),

@@ -1,4 +1,4 @@
-//! What single use means, said as plainly as possible: the stores are compared with it.
+//! The meaning of single use, said as plainly as possible: the stores are compared with it.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ enum State {
     Committed(Vec<u8>),
 }
 
-/// What a request to reserve gives; reservations are numbered in the order in which they came.
+/// The outcome of a request to reserve; reservations are numbered in the order in which they came.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Reserved(usize, Vec<StepRecord>),
@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
     BeforeMemory,
 }
 
-/// What any other verb gives.
+/// The outcome of any other verb.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Done {
     Fine,
@@ -144,7 +144,7 @@ impl Model {
         released
     }
 
-    /// How many reservations there were so far.
+    /// The number of reservations so far.
     pub(crate) fn reservations(&self) -> usize {
         self.reservations
     }

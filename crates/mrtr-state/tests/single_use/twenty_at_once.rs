@@ -24,7 +24,7 @@ pub(crate) async fn twenty_at_once(store: Arc<dyn SingleUse>) {
     assert_eq!(shop.effects.load(Ordering::SeqCst), 1);
 }
 
-/// Where the one that runs goes on only when all others have seen that it runs.
+/// A shop where the one that runs goes on only when all others have seen that it runs.
 struct Shop {
     store: Arc<dyn SingleUse>,
     effects: AtomicUsize,

@@ -1,4 +1,4 @@
-//! What a vector file looks like, and whether the committed one is up to date.
+//! The form of a vector file, and a check that the committed one is up to date.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ pub(crate) struct NamedKey {
     pub(crate) base64: String,
 }
 
-/// What a state is tied to. `params` is JSON text.
+/// The request that a state is tied to. `params` is JSON text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) audience: String,

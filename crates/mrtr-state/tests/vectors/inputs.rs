@@ -1,4 +1,4 @@
-//! What the vectors are made from.
+//! The inputs that the vectors are made from.
 
 use crate::file::{Given, NamedKey, Request, Who};
 

@@ -113,9 +113,9 @@ fn insides(letter: char, token: &Token) -> Vec<Refused> {
     ]
 }
 
-/// Where the round stands, behind two numbers of four bytes and one of one.
+/// The place of the round, behind two numbers of four bytes and one of one.
 const ROUND: usize = 40 + 4 + 4 + 1;
-/// Where the tenant begins, behind the digest of the principal.
+/// The place where the tenant begins, behind the digest of the principal.
 const TENANT: usize = ROUND + 1 + 16;
 
 fn moments(token: &Token) -> Vec<Refused> {

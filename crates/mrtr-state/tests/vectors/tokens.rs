@@ -161,7 +161,7 @@ fn the_crate_refuses_what_the_files_refuse_and_for_the_same_reason() {
     }
 }
 
-/// What makes the signed codec readable makes it no less strict; what makes the other secret is that it is not.
+/// The signed codec is readable and no less strict; the other one is secret because it cannot be read.
 #[test]
 fn a_signed_state_can_be_read_by_anybody_and_a_sealed_one_cannot() {
     for (letter, name) in FILES {

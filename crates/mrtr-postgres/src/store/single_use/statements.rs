@@ -9,15 +9,15 @@ macro_rules! time {
     };
 }
 
-/// When a lease ends that begins now; the end of time, if that is sooner.
+/// The time at which a lease ends that begins now; the end of time, if that is sooner.
 macro_rules! lapses {
     ($lease:literal) => {
         concat!("least(time.now, 9223372036854775807 - ", $lease, ") + ", $lease)
     };
 }
 
-/// The reservation is held. Its lease is not looked at: a round that is late and that no other has replaced may still
-/// say what it did, and losing that would leave an effect in doubt for nothing.
+/// The reservation is held. Its lease does not count here: a round that is late and that no other has replaced may
+/// still say what it did, and losing that would leave an effect in doubt for nothing.
 macro_rules! held {
     () => {
         "redemption.fence = $1 AND redemption.key = $2 AND redemption.lapses IS NOT NULL \
@@ -42,7 +42,7 @@ statements! { TokenStatements:
             standing.keep_until \
         FROM time CROSS JOIN @memory AS memory LEFT JOIN standing ON true LEFT JOIN first ON true \
         WHERE memory.only_row";
-    /// Where it stands as it was read.
+    /// Takes a reservation over, if it stands as it was read.
     take_over(INT8, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8) = "WITH ", time!("$7"), " \
         UPDATE @redemption AS redemption SET answers = $2, fence = nextval('@reservation_fence'), holder = $8, \
             stamp = 0, lapses = ", lapses!("$6"), ", keep_until = greatest(keep_until, ", lapses!("$6"), ") FROM time \
@@ -53,8 +53,8 @@ statements! { TokenStatements:
     renew(INT8, BYTEA, INT8, INT8) = "WITH ", time!("$4"), " UPDATE @redemption AS redemption \
         SET lapses = ", lapses!("$3"), ", keep_until = greatest(keep_until, ", lapses!("$3"), ") FROM time \
         WHERE ", held!(), " RETURNING redemption.id";
-    /// Renews reservations that are held, and says of each whether it was renewed and whether it is held. What another
-    /// session has locked is left out: it would keep the others waiting.
+    /// Renews reservations that are held, and says of each whether it was renewed and whether it is held. It leaves out
+    /// what another session has locked, which would keep the others waiting.
     renew_all(INT8_ARRAY, BYTEA_ARRAY, INT8, INT8) = "WITH ", time!("$4"), ", \
         mine AS MATERIALIZED (SELECT * FROM unnest($1, $2) WITH ORDINALITY AS mine (fence, key, number)), \
         locked AS MATERIALIZED (SELECT fence FROM @redemption WHERE fence = ANY ($1) ORDER BY fence \
@@ -98,11 +98,12 @@ statements! { TokenStatements:
         forgotten AS (DELETE FROM @redemption AS redemption \
             WHERE ", held!(), " AND redemption.stamp < $3 AND redemption.steps = 0 RETURNING id) \
         SELECT EXISTS (SELECT FROM kept), EXISTS (SELECT FROM forgotten)";
-    /// How a reservation stands: whether it is held, and its reply.
+    /// Says whether a reservation is held, and its reply.
     standing(INT8, BYTEA) = "SELECT lapses IS NOT NULL, reply FROM @redemption WHERE fence = $1 AND key = $2";
     held(INT8_ARRAY) = "SELECT fence FROM @redemption WHERE fence = ANY ($1) AND lapses IS NOT NULL";
 
-    /// One purges at a time, and no reservation waits for it. What was purged is gone and noted in one statement.
+    /// Removes old entries, and notes that in the same statement. One session purges at a time, and no reservation
+    /// waits for it.
     purge(INT8, INT8) = "WITH ", time!("$1"), ", turn AS MATERIALIZED (\
             SELECT pg_try_advisory_xact_lock(hashtext('mrtr purge'), hashtext('@')) AS is_mine), \
         old AS MATERIALIZED (SELECT id FROM @redemption WHERE (SELECT is_mine FROM turn) \

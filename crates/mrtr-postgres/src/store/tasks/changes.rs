@@ -1,8 +1,8 @@
-//! Which tasks have changed: what was committed between two snapshots of the database, in an order of this instance.
+//! The tasks that have changed: what was committed between two snapshots of the database, in an order of this instance.
 //!
 //! Numbers that transactions take are not in the order in which they commit, so a reader that goes by them leaves out
-//! what commits late. A snapshot says exactly which transactions are through: what the next one sees and the last one did
-//! not is new, and is told once.
+//! what commits late. A snapshot says exactly which transactions are through: changes that the next one sees and the
+//! last one did not are new, and are told once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::values::{Id, limit};
 
 #[derive(Debug)]
 pub(crate) struct Tail {
-    /// One looks at a time. What the last one saw.
+    /// The last look at the database. Only one caller looks at a time.
     last_look: tokio::sync::Mutex<Option<Look>>,
     log: Mutex<Log>,
     /// The number of the last change that is known of.
@@ -42,7 +42,7 @@ struct Log {
     changes: VecDeque<TaskId>,
     /// The number of the last one; changes are numbered from 1.
     last: u64,
-    /// Up to this number, which tasks changed is not known.
+    /// The number up to which the log does not know which tasks changed.
     forgotten: u64,
 }
 
@@ -56,7 +56,7 @@ impl Tail {
         }
     }
 
-    /// Whether a caller waits for changes.
+    /// Returns true if a caller waits for changes.
     pub(crate) fn is_watched(&self) -> bool {
         self.last.receiver_count() > 0
     }
@@ -94,7 +94,7 @@ impl Tail {
         Ok(self.log().since(since))
     }
 
-    /// A snapshot that is so old that every instance has looked since; and keeps this one until it is as old.
+    /// Returns a snapshot that is so old that every instance has looked since, and keeps this one until it is as old.
     pub(crate) fn seen_by_all(&self, now: Instant, snapshot: String) -> Option<String> {
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut old = None;
@@ -148,10 +148,10 @@ impl Log {
     }
 }
 
-/// How many tasks are named at once: a caller that has more to look at looks at all it has.
+/// The most tasks that are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;
 const MOST_KEPT: usize = 8192;
-/// For how long what was seen is built upon: less than changes are kept.
+/// The time for which a look is trusted: less than changes are kept.
 const LONGEST_TRUSTED: Duration = Duration::from_secs(30);
 const KEPT: Duration = Duration::from_mins(1);
 

@@ -107,8 +107,8 @@ impl Inner {
         Ok(if has_id { Attempt::SameId } else { Attempt::Gone })
     }
 
-    /// How many more open tasks the counts have than the account has: an instance of the version before counts the end of
-    /// a task for its owner, and knows no other account.
+    /// Returns how many more open tasks are counted than the account has. An instance of the version before counts the
+    /// end of a task for its owner, and knows no other account.
     async fn overcounted(&self, task: &NewTask, counted: usize) -> Result<usize, Failure> {
         let Some(account) = own_name(&task.record) else { return Ok(0) };
         let rows = self.database.read(&self.tasks.recount_open, &[&account]).await?;
@@ -116,14 +116,14 @@ impl Inner {
         Ok(counted.saturating_sub(usize::try_from(open).unwrap_or(0)))
     }
 
-    /// How many tasks of an account are over, though that was not noticed.
+    /// Counts the tasks of an account whose time is over, though no instance has ended them yet.
     async fn count_expired(&self, account: Id) -> Result<usize, Failure> {
         let rows = self.database.read(&self.tasks.count_expired, &[&account, &self.told_now()]).await?;
         let expired: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
         Ok(usize::try_from(expired).unwrap_or(0))
     }
 
-    /// Whether a task has used a key.
+    /// Returns true if a task has used a key.
     pub(crate) async fn is_used(&self, id: TaskId, key: &str) -> Result<bool, Failure> {
         let rows = self.database.read(&self.tasks.head, &[&Id(*id.as_bytes())]).await?;
         let Some(head) = rows.first().map(Head::read).transpose()? else { return Ok(false) };
@@ -138,7 +138,7 @@ fn own_name(record: &TaskRecord) -> Option<&str> {
 
 enum Attempt {
     Added(Created),
-    /// With so many more than there may be.
+    /// The account has so many more open tasks than it may have.
     Full(usize),
     TooMuch(StoreError),
     SameFlow(Head),
@@ -146,15 +146,15 @@ enum Attempt {
     Gone,
 }
 
-/// What the statement says.
+/// The answer of the statement.
 struct Tried {
     now: i64,
     is_added: bool,
     has_same: bool,
     open: i64,
-    /// What the account's tasks keep.
+    /// The bytes that the account's tasks keep.
     kept: u64,
-    /// What all keep.
+    /// The bytes that all tasks keep.
     total: u64,
 }
 

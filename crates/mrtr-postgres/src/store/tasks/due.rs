@@ -1,7 +1,8 @@
 //! Work across tasks: those whose runs are due, whose time is over, and which are not kept any longer.
 //!
-//! Rows are locked here, for tasks that another instance is at are to be left out rather than waited for. A transaction
-//! takes two trips; if the instance stops between them, the database ends the session, and the locks with it.
+//! These verbs lock rows, so that an instance leaves out tasks that another one has locked, rather than waiting for
+//! them. A transaction takes two trips; if the instance stops between them, the database ends the session, and the
+//! locks with it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -45,8 +46,9 @@ impl Inner {
         }
     }
 
-    /// The commit may have come through though its connection was lost: no run of ours has these tasks, which is better
-    /// said than found out when the lease ends. The fence tells whether it came through.
+    /// Gives tasks back whose commit may have come through though its connection was lost. No run of ours has them, and
+    /// without this no instance would find that out before the lease ends. The fence tells whether the commit came
+    /// through.
     async fn give_back(&self, runs: &[Run]) {
         for run in runs {
             let handed_over = self.change(run.id, None, |record, now| {
@@ -149,7 +151,7 @@ impl Inner {
         self.end(&work, &heads).await
     }
 
-    /// Keeps tasks that have expired, as the end of a transaction.
+    /// Writes tasks that have expired, and ends the transaction.
     async fn end(&self, work: &Work<'_>, heads: &[Head]) -> Result<usize, VerbFailure> {
         let connection = work.connection;
         work.keep(heads).await?;
@@ -233,7 +235,7 @@ impl Work<'_> {
         Due::read(&self.connection.query(&self.inner.tasks.due, &params).await?)
     }
 
-    /// Reads tasks of these owners whose time is over, and ends them. They are yet to be kept.
+    /// Reads tasks of these owners whose time is over, and ends them. The caller has yet to write them.
     async fn lock_expired_of(&mut self, owners: &[Id], most: usize) -> Result<Vec<Head>, VerbFailure> {
         if owners.is_empty() {
             return Ok(Vec::new());
@@ -246,7 +248,7 @@ impl Work<'_> {
         Ok(heads)
     }
 
-    /// Writes records of rows that it has locked. What a task holds that has ended is erased.
+    /// Writes records of rows that it has locked. If a task has ended, this erases what it holds.
     async fn keep(&self, heads: &[Head]) -> Result<(), Failure> {
         if heads.is_empty() {
             return Ok(());
@@ -298,7 +300,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The last trip: what is left to write, what runners need, and the end of the transaction, one behind the other.
+    /// Makes the last trip: what is left to write, what runners need, and the end of the transaction, one behind the
+    /// other.
     ///
     /// Entries and questions are read by statements of their own, after the lock: a statement that locks may lock a row
     /// that is newer than what it sees of other tables.
@@ -345,18 +348,18 @@ impl Work<'_> {
     }
 }
 
-/// What a runner gets of tasks that are not on trial.
+/// The claim of a runner to tasks that are not on trial.
 struct Claim<'a> {
     wanted: &'a Wanted,
     tools: Vec<&'a str>,
     running: Vec<Id>,
-    /// With what it has got so far.
+    /// The turns, with what it has got so far.
     turns: Turns,
-    /// How many more it wants.
+    /// The number of tasks that it still wants.
     missing: usize,
-    /// Whose task it has got last.
+    /// The owner whose task it has got last.
     last: Option<Id>,
-    /// Where turns go on next.
+    /// The place where turns go on next.
     turn: Option<Id>,
 }
 
@@ -385,7 +388,7 @@ impl<'a> Claim<'a> {
     }
 
     /// Counts runs that were lost: their tasks are put off, on trial or set aside, and others of their owners come in
-    /// their place. If there are any, nothing is left to be taken before that.
+    /// their place. If there are any, it empties `due`, which the caller reads again.
     fn settle_lost(&self, due: &mut Due, now: Timestamp, settled: &mut Vec<Head>) -> Result<(), VerbFailure> {
         let mut turns = self.turns.clone();
         let mut lost = Vec::new();
@@ -442,15 +445,15 @@ struct Due {
     tasks: Vec<DueTask>,
     /// The last owner that was looked at.
     last: Option<Id>,
-    /// How many were.
+    /// The number of owners that were looked at.
     owners: usize,
-    /// Those whose live tasks are behind too many that have expired.
+    /// The owners whose live tasks are behind too many that have expired.
     behind_expired: Vec<Id>,
 }
 
 struct DueTask {
     head: Head,
-    /// By what the index knows its owner.
+    /// The id by which the index knows its owner.
     key: Id,
 }
 
@@ -486,16 +489,16 @@ struct Trials {
     settled: Vec<Head>,
     /// The one that waited longest.
     first: Option<Trial>,
-    /// Whether an instance makes room for one.
+    /// True if an instance makes room for one.
     is_reserved: bool,
-    /// Since when the first of those that are not on trial is due, where any is.
+    /// The time since which the first task that is not on trial is due, if any is.
     others: Option<Timestamp>,
     now: Timestamp,
 }
 
 struct Trial {
     head: Head,
-    /// Whether it is to be written.
+    /// True if it is to be written.
     is_changed: bool,
 }
 
@@ -560,7 +563,7 @@ fn fill(task: &mut AcquiredTask, questions: Vec<(String, Option<Vec<u8>>)>) {
     sort_as_opened(&mut task.open, &task.record.open);
 }
 
-/// Rows by the place of their task, which is their first column.
+/// Groups rows by the place of their task, which is their first column.
 fn by_task<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Failure>) -> Result<HashMap<i64, Vec<T>>, Failure> {
     let mut by_task: HashMap<i64, Vec<T>> = HashMap::new();
     for row in rows {
@@ -573,9 +576,10 @@ fn each<T>(columns: &[Columns<'_>], column: impl Fn(&Columns<'_>) -> T) -> Vec<T
     columns.iter().map(column).collect()
 }
 
-/// If the instance stops half way, others need not wait for its locks.
+/// Begins a transaction. Others need not wait for its locks if the instance stops half way.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
-/// How soon a row is looked for again that another session has locked. If that session changes it, it says so.
+/// The pause before a runner looks again for a row that another session has locked. If that session changes it, it says
+/// so.
 const PAUSE_BEFORE_LOCKED: Duration = Duration::from_millis(500);
 const FORGOTTEN_AT_ONCE: i64 = 10_000;
 const MOST_BATCHES: usize = 50;

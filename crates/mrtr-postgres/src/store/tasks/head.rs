@@ -16,9 +16,9 @@ pub(crate) struct Head {
     pub(crate) stamp: i64,
     pub(crate) shard: i16,
     pub(crate) last_entry: i64,
-    /// What it keeps.
+    /// The bytes that the task keeps.
     pub(crate) bytes: i64,
-    /// How much of that is in the sums.
+    /// The part of those bytes that is in the sums.
     pub(crate) counted: i64,
     pub(crate) record: TaskRecord,
     /// The database's time at which it was read.
@@ -26,12 +26,13 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// From the columns that `record!` names, in their order.
+    /// Reads a task from the columns that `record!` names, in their order.
     pub(crate) fn read(row: &Row) -> Result<Self, Failure> {
         let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
         let (fence, lost_runs) = (value::<i64>(row, 14)?, value::<i32>(row, 19)?.cast_unsigned());
         let (leased_until, due) = (moment_at(15)?, moment_at(16)?);
-        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes it.
+        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes
+        // it.
         let alone = leased_until.is_some() && value::<Option<i64>>(row, 25)? == Some(fence);
         let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(27)? };
         let revision = u8::try_from(value::<i32>(row, 5)?).ok().and_then(Revision::from_number);
@@ -80,7 +81,7 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
     Ok(Some((end, moment(value(row, 22)?))))
 }
 
-/// How many columns a record and the time have, before those that stand beside them.
+/// The number of columns of a record and the time, before those that stand beside them.
 pub(crate) const COLUMNS: usize = 32;
 
 /// A value of a row.
@@ -92,7 +93,7 @@ fn unreadable() -> Failure {
     Failure::Unreadable("a value that no version of this store has written".into())
 }
 
-/// What events can change of a record, as the columns have it.
+/// The parts of a record that events can change, as the columns have them.
 pub(crate) struct Columns<'a> {
     pub(crate) updated: i64,
     pub(crate) ttl: Option<i64>,
@@ -179,10 +180,10 @@ pub(crate) struct Target {
     pub(crate) place: i64,
     pub(crate) version: i64,
     pub(crate) stamp: i64,
-    /// After the write.
+    /// The number of the last entry after the write.
     pub(crate) last_entry: i64,
-    /// What it keeps besides, or not any more.
+    /// The bytes that the task keeps more after the write, or less.
     pub(crate) added_bytes: i64,
-    /// What is added to the sums.
+    /// The bytes that are added to the sums.
     pub(crate) counted_bytes: i64,
 }

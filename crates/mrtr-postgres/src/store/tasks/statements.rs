@@ -16,7 +16,8 @@ macro_rules! record {
     };
 }
 
-/// Writes a record where it stands as it was read. What else a verb writes depends on it, in the same statement.
+/// Writes a record if it still stands as it was read. All else that a verb writes depends on that, in the same
+/// statement.
 macro_rules! keep {
     () => {
         "UPDATE @state SET version = version + 1, stamp = $3, updated = $4, ttl = $5, fence = $6, leased_until = $7, \
@@ -60,7 +61,8 @@ macro_rules! add_entries {
     };
 }
 
-/// When those on trial are to be looked at: what is due already waits for something else than time.
+/// The time at which a runner has to look at tasks on trial again. A task that is due already waits for something else
+/// than time.
 macro_rules! trial_later {
     ($running:literal) => {
         concat!(
@@ -74,7 +76,7 @@ macro_rules! trial_later {
     };
 }
 
-/// Whether the time of a task is not over.
+/// A condition that holds until the time of a task is over.
 macro_rules! live {
     ($of:literal) => {
         concat!("(", $of, ".expires IS NULL OR ", $of, ".expires > (SELECT now FROM time))")
@@ -114,8 +116,8 @@ macro_rules! seen {
     };
 }
 
-/// Of an owner's tasks those that waited longest and are not over. No more are looked at than this, for those that have
-/// expired may be many.
+/// An owner's tasks that waited longest and are not over. The query looks at a bounded number, for many may have
+/// expired.
 macro_rules! early {
     ($owner:literal, $due:literal) => {
         concat!(
@@ -140,8 +142,8 @@ statements! { TaskStatements:
     head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
-    /// Says the time, whether the task was added, whether its flow has one, and how many the account had open.
-    /// And what the account's tasks kept, and what all did.
+    /// Adds a task. It says the time, whether the task was added, whether its flow has one, and how many the account
+    /// had open. It also says how many bytes the account's tasks kept, and how many all tasks did.
     create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8, UUID,
         TEXT) =
         "WITH ", time!("$13"),
@@ -176,14 +178,14 @@ statements! { TaskStatements:
 
     keep(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8) = keep!();
-    /// And notes that the task has changed.
+    /// Writes the record, and notes that the task has changed.
     tell(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// And adds entries, and closes questions.
+    /// Does what `tell` does, adds entries, and closes questions.
     journal(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
         " INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// And opens questions, and says something of the progress.
+    /// Does what `journal` does, opens questions, and says something of the progress.
     record(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY,
         BYTEA) =
@@ -194,7 +196,7 @@ statements! { TaskStatements:
         said AS (INSERT INTO @shown (task, message) SELECT $1, $34 WHERE $34 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET message = excluded.message) \
         INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// The task has ended: what it holds is erased, and what came of it is kept.
+    /// Ends the task: erases what it holds, and keeps its result.
     end(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
         INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
         entries AS (DELETE FROM @entry WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
@@ -204,7 +206,8 @@ statements! { TaskStatements:
         came AS (INSERT INTO @shown (task, result) SELECT $1, $29 WHERE $29 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
         INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// The record stays as it is but for its version: of two that fold, or of one that is sent twice, one does.
+    /// Folds entries. The record stays as it is but for its version, so that of two statements that fold, or of one
+    /// that is sent twice, one takes effect.
     compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH first AS MATERIALIZED (\
             SELECT number, octet_length(bytes) AS length FROM @entry WHERE task = $1 AND number > 0 \
             ORDER BY number LIMIT $4), \
@@ -217,9 +220,9 @@ statements! { TaskStatements:
         put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
             AND EXISTS (SELECT FROM kept)) \
         SELECT place FROM kept";
-    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task is
-    /// there, whether it has ended, and whether the run has it. What another session has locked is left out: it would
-    /// keep the others waiting.
+    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task
+    /// is there, whether it has ended, and whether the run has it. It leaves out what another session has locked, which
+    /// would keep the others waiting.
     renew_all(UUID_ARRAY, INT8_ARRAY, INT8, INT8, INT8) = "WITH ", time!("$4"), ", \
         run AS MATERIALIZED (SELECT run.number, run.fence, task.place FROM unnest($1, $2) WITH ORDINALITY AS run (id, fence, number) \
             LEFT JOIN LATERAL (SELECT place FROM @task WHERE task.id = run.id OFFSET 0) AS task ON true), \
@@ -242,11 +245,11 @@ statements! { TaskStatements:
         ORDER BY run.number";
     used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
 
-    /// In turns over owners, each of which gets its part of what is wanted; says whose turn each task is. Locks what it
-    /// gives, and leaves out what another instance has locked. Behind that, the last owner that was looked at, and those
-    /// before whose live tasks there are too many that have expired: one row at least. A row that is locked is looked for
-    /// by its place: what `coalesce` hides would have PostgreSQL search an index of those that are due, which it takes for
-    /// empty where most tasks wait.
+    /// Finds due tasks in turns over owners, each of which gets its part of what is wanted, and says whose turn each
+    /// task is. It locks the tasks that it gives, and leaves out those that another instance has locked. Behind them it
+    /// gives the last owner that it looked at, and the owners whose live tasks are behind too many that have expired:
+    /// one row at least. It looks for the rows to lock by their places. Without `coalesce`, PostgreSQL would search the
+    /// index of due tasks, which it takes for empty where most tasks wait.
     due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
         wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool) \
             WHERE (SELECT state.attention FROM @state AS state WHERE state.tool = named.tool \
@@ -286,8 +289,9 @@ statements! { TaskStatements:
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \
             AND state.expires <= (SELECT now FROM time) ORDER BY state.expires LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task";
-    /// Of those on trial; whether an instance makes room for one, and since when the first of the others is due. By the latest reservation, which the index has at its
-    /// end: PostgreSQL takes a third of all tasks for reserved beyond now, and would look for one of them in the table.
+    /// Finds tasks on trial, and says whether an instance makes room for one, and since when the first of the others is
+    /// due. It goes by the latest reservation, which the index has at its end: PostgreSQL takes a third of all tasks
+    /// for reserved beyond now, and would look for one of them in the table.
     trials(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), ", \
         coalesce((SELECT max(other.reserved_until) FROM @state AS other) > (SELECT now FROM time), false), \
         (SELECT min(early.attention) FROM unnest($1) AS wanted (tool) CROSS JOIN LATERAL (SELECT state.place, \
@@ -303,7 +307,7 @@ statements! { TaskStatements:
             ORDER BY state.trial, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
         ORDER BY state.trial, state.place LIMIT $3";
-    /// How soon a runner has to look again. Soon, if it could not look at all there is.
+    /// The time until a runner has to look again. It is short if the runner could not look at all there is.
     next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT least(\
             (SELECT min(coalesce(early.first, CASE WHEN early.looked_at = 64 + cardinality($3) \
                 THEN (SELECT now FROM time) + 100 END)) FROM unnest($1) AS wanted (tool) \
@@ -320,7 +324,7 @@ statements! { TaskStatements:
                 " AS first)) FROM seen WHERE seen.owner_key <> ALL ($6)), \
             CASE WHEN (SELECT count(*) FROM seen) = 64 THEN (SELECT now FROM time) + 100 END, ",
             trial_later!("$4"), ") - (SELECT now FROM time)";
-    /// Of tasks that are locked.
+    /// Writes the records of tasks that are locked.
     keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,
         TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY, INT4_ARRAY, INT8_ARRAY,
         INT8_ARRAY, INT8_ARRAY, INT8_ARRAY) = "WITH kept AS (\
@@ -385,7 +389,7 @@ statements! { TaskStatements:
         ORDER BY task.place";
 
     snapshot() = "SELECT pg_current_snapshot()::text";
-    /// What was committed between two snapshots: one that was taken before, and that of this statement.
+    /// The changes that were committed between two snapshots: one that was taken before, and that of this statement.
     changes(TEXT, INT8) = "SELECT pg_current_snapshot()::text, ARRAY(SELECT task FROM @change \
         WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot) \
         ORDER BY xid LIMIT $2)";

@@ -1,7 +1,8 @@
-//! Verbs on one task: read it, apply the event, and write where it still stands so.
+//! Verbs on one task: read it, apply the event, and write if it still stands as it was read.
 //!
-//! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops in
-//! between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read again.
+//! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops
+//! in between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read
+//! again.
 
 use mrtr_state::Timestamp;
 use mrtr_tasks::store::{KeptQuestion, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
@@ -14,26 +15,26 @@ use crate::database::{Attempts, Connection};
 use crate::failure::{Failure, VerbFailure};
 use crate::values::{Id, limit};
 
-/// What a verb writes besides the record.
+/// The rows that a verb writes besides the record.
 pub(crate) enum Write<'a> {
     /// Nothing, not even the record.
     Nothing,
-    /// Nothing, and no caller is told.
+    /// Nothing but the record, and no caller is told.
     Silently,
-    /// Nothing.
+    /// Nothing but the record.
     Record,
     /// Entries in their order, and keys of questions that are not open any more.
     Journal { entries: Vec<&'a [u8]>, closed: &'a [String] },
-    /// What a run has recorded.
+    /// The entries, questions and message that a run has recorded.
     Recorded { entries: Vec<&'a [u8]>, closed: &'a [String], opened: &'a [KeptQuestion], message: Option<&'a [u8]> },
-    /// What came of the task.
+    /// The result of the task.
     End { result: Option<&'a [u8]> },
     /// These entries in the place of the first so many. The record stays.
     Folded { first: usize, entries: &'a [u8] },
 }
 
 impl Write<'_> {
-    /// What a task keeps besides with it, or not any more.
+    /// The bytes that a task keeps more after it, or less.
     fn added_bytes(&self, head: &Head) -> i64 {
         let length = |bytes: &[u8]| limit(bytes.len());
         let entries = |entries: &[&[u8]]| entries.iter().map(|entry| length(entry)).sum::<i64>();
@@ -53,8 +54,8 @@ impl Write<'_> {
 }
 
 impl Inner {
-    /// Applies an event to a task. `plan` does so to the record at hand, as often as it takes, and says what else there
-    /// is to write and what the caller is told.
+    /// Applies an event to a task. `plan` applies it to the record at hand, as often as it takes, and says what else to
+    /// write and what to tell the caller.
     pub(crate) async fn change<'a, T>(
         &self,
         id: TaskId,
@@ -130,7 +131,7 @@ impl Inner {
         rows.first().map(Head::read).transpose()
     }
 
-    /// Says whether the task still stood as it was read.
+    /// Writes a task, and returns true if it still stood as it was read.
     async fn write(
         &self,
         connection: &Connection<'_>,

@@ -1,4 +1,4 @@
-//! Which objects came unsorted, and the bytes with their members in order.
+//! The objects that came unsorted, and the bytes with their members in order.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use crate::DigestError;
 /// The members of objects, as places in what has been written.
 ///
 /// Moving the bytes of each unsorted object when it ends moves the innermost ones once for each level around them. So
-/// only short objects are put in order where they stand, which few levels fit into. Longer ones stay as they are until
+/// only short objects, into which few levels fit, are put in order where they stand. Longer ones stay as they are until
 /// all is written, and are then copied in order, each once.
 pub(super) struct Order {
     /// Members of the objects that are still open, those of the innermost last.
@@ -23,7 +23,7 @@ pub(super) struct Order {
 /// An object that is being written.
 pub(super) struct Object {
     brace: usize,
-    /// Where its members begin among those of all open objects.
+    /// The place where its members begin among those of all open objects.
     first: usize,
     sorted: bool,
 }
@@ -45,7 +45,7 @@ struct Member {
 
 struct Unsorted {
     brace: usize,
-    /// Where its last member ends.
+    /// The place where its last member ends.
     end: usize,
     members: Range<usize>,
 }
@@ -108,7 +108,7 @@ impl Order {
         Ok(())
     }
 
-    /// What has been written, with every object in order.
+    /// The bytes that were written, with every object in order.
     pub(super) fn in_order<'a>(&mut self, out: &'a [u8]) -> Cow<'a, [u8]> {
         if self.unsorted.is_empty() {
             return Cow::Borrowed(out);
@@ -159,5 +159,5 @@ fn split(unsorted: &[Unsorted], place: usize) -> (&[Unsorted], &[Unsorted]) {
 /// Room for the members of most calls.
 const USUAL: usize = 16;
 
-/// Of objects up to this length, the bytes are moved to put their members in order.
+/// The length up to which the bytes of an object are moved to put its members in order.
 const SHORT: usize = 256;

@@ -1,4 +1,4 @@
-//! How long entries are kept, and that no clock brings back what is gone.
+//! The keeping of entries: how long it lasts, and that no clock brings back what is gone.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub(super) async fn a_leased_entry_is_kept(store: &dyn SingleUse, now: Timestamp
     store.commit(&leased, b"paid", end).await.expect("a long lease is kept from the first");
 }
 
-/// Also not one that was issued before those that were purged.
+/// It does not refuse one that was issued before those that were purged, either.
 pub(super) async fn a_purge_refuses_no_token_that_still_lives(store: &dyn SingleUse, now: Timestamp) {
     let [earlier, later] = [now, now + LEASE].map(|issued| Token::living(LONG, issued));
     let spent = Token::fresh(now + LEASE);
@@ -108,7 +108,7 @@ pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
     }
 }
 
-/// When the entry of a token is gone: two minutes after the token has expired.
+/// The time at which the entry of a token is gone: two minutes after the token has expired.
 fn end_of(token: &Token) -> Timestamp {
     token.expires() + Duration::from_mins(2)
 }

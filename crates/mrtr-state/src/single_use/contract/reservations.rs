@@ -1,4 +1,4 @@
-//! Which round reserves a token, and what it may do while it holds it.
+//! Reserving a token, and what a round may do while it holds the reservation.
 
 use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use super::trial::{

@@ -1,4 +1,4 @@
-//! What the promises have in common: real tokens, verbs with expected answers, the moments at which they are asked, and
+//! Tools that the promises share: real tokens, verbs with expected answers, the moments at which they are asked, and
 //! futures that run at once on whatever runtime the store needs.
 
 use std::future::{Future, poll_fn};
@@ -80,7 +80,7 @@ pub(super) async fn every_verb_is_lost(store: &dyn SingleUse, reservation: &Rese
 pub(super) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 pub(super) const JUST_BEFORE_IT_LAPSES: Timestamp = Timestamp::from_millis(NOON.as_millis() + 29_999);
-/// When a reservation of noon has lapsed, and its token is still good.
+/// A time at which a reservation of noon has lapsed, and its token is still good.
 pub(super) const LATER: Timestamp = Timestamp::from_millis(NOON.as_millis() + 60_000);
 
 /// A token that was opened, waiting for answers.
@@ -114,7 +114,7 @@ impl Token {
         Self(sealer.open(&state, &binding, issued).expect("it was sealed a moment ago"))
     }
 
-    /// When it stops opening.
+    /// The time at which it stops opening.
     pub(super) fn expires(&self) -> Timestamp {
         self.0.expires()
     }

@@ -14,10 +14,11 @@ pub(super) struct Entries {
     by_key: HashMap<UseKey, Entry>,
     /// All of them, in the order in which they may be forgotten.
     by_end: BTreeSet<(Timestamp, UseKey)>,
-    /// What all of them take.
+    /// The bytes that all of them take.
     bytes: usize,
     purged: Purged,
-    /// Of all tokens together, and never set back: so the fence of an entry that was forgotten is not given out again.
+    /// The last fence of all tokens together. It is never set back, so the fence of a forgotten entry is not given out
+    /// again.
     last_fence: u64,
 }
 
@@ -159,7 +160,7 @@ impl Entries {
         }
     }
 
-    /// Forgets a few old entries, or as many as it takes to have room: each is looked at once.
+    /// Forgets a few old entries, or as many as it takes to have room. It looks at each once.
     pub(super) fn purge(&mut self, limit: usize, now: Timestamp) {
         let mut few = 0..PURGED_BY_A_RESERVE;
         while few.next().is_some() || !self.has_room(limit) {
@@ -176,7 +177,7 @@ impl Entries {
 
     /// An entry that this reservation holds: its end, its steps and the hold.
     ///
-    /// The lease is not looked at. A round that is late and that no other has replaced may still say what it did:
+    /// The lease does not count here. A round that is late and that no other has replaced may still say what it did:
     /// losing that would leave an effect in doubt for nothing.
     fn held(
         &mut self,
@@ -230,13 +231,13 @@ fn bytes_of(steps: &[StepRecord]) -> usize {
 /// Reserving adds one entry at most: taking two away lets the store shrink again after a rush.
 const PURGED_BY_A_RESERVE: usize = 2;
 
-/// What an entry takes by itself. Map and set are less than half full when they have just grown.
+/// The bytes that an entry takes by itself. Map and set are less than half full when they have just grown.
 const ENTRY: usize = (size_of::<(UseKey, Entry)>() + size_of::<(Timestamp, UseKey)>()) * 16 / 7;
 
-/// What a step takes by itself, in a list that is half full when it has just grown.
+/// The bytes that a step takes by itself, in a list that is half full when it has just grown.
 const STEP: usize = 2 * size_of::<StepRecord>() + ALLOCATION;
 
-/// What an allocator adds to each piece, more or less.
+/// The bytes that an allocator adds to each piece, more or less.
 const ALLOCATION: usize = 16;
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     })
 }
 
-/// What a client has done.
+/// The work of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     /// A call that asks nothing.
@@ -66,7 +66,7 @@ impl Work {
         }
     }
 
-    /// How many requests a call takes.
+    /// The number of requests that a call takes.
     fn posts(self) -> u32 {
         match self {
             Self::Plain => 1,
@@ -75,7 +75,7 @@ impl Work {
     }
 }
 
-/// What both tools are called with.
+/// The arguments of both tools.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
@@ -91,7 +91,7 @@ struct Fields {
 
 const ARGUMENTS: Arguments = Arguments { work_item_id: 4522, fields: Fields { state: "Resolved" } };
 
-/// What is answered when the tracker asks: with this the second round is the last.
+/// The answer to the tracker's question: with this the second round is the last.
 #[derive(Serialize)]
 struct Answer {
     resolution: &'static str,
@@ -99,7 +99,7 @@ struct Answer {
 
 const ANSWER: Answer = Answer { resolution: "Fixed" };
 
-/// What both tools say in the end.
+/// The text that both tools return in the end.
 const SAID: &str = "Bug #4522 resolved, 1 fields set";
 
 /// A client: it calls a tool, answers what that asks, and gives what it says in the end.
@@ -166,11 +166,11 @@ fn own_cpu_time() -> Duration {
 struct Turn {
     /// Microseconds a request.
     cpu: f64,
-    /// How long each call took, shortest first.
+    /// The time that each call took, shortest first.
     latencies: Vec<Duration>,
 }
 
-/// What a client took, turn by turn.
+/// The cost of a client, turn by turn.
 #[derive(Default)]
 struct Turns {
     ratios: Vec<f64>,

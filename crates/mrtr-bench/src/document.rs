@@ -29,7 +29,7 @@ fn page(report: &Report, notes: &str) -> String {
     page + notes
 }
 
-/// Which targets hold, and which do not.
+/// Lists the targets that hold, and those that do not.
 fn verdict(groups: &[Group]) -> String {
     let targets = || groups.iter().flat_map(|group| &group.figures).filter(|figure| figure.target.is_some());
     let (known, unknown): (Vec<_>, Vec<_>) = targets().partition(|figure| figure.ratio != Ratio::NONE);

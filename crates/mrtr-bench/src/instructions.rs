@@ -1,4 +1,4 @@
-//! How many instructions the hot paths take, against the counts that are committed.
+//! Counts the instructions of the hot paths, against the counts that are committed.
 //!
 //! A count does not depend on what else the machine does, so it shows a change of a few percent that no clock would.
 
@@ -37,8 +37,8 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     Ok(Group { title: TITLE, about: ABOUT, figures })
 }
 
-/// What each path on which a server answers takes besides instructions: allocations, and how often its message is taken
-/// apart and its state opened.
+/// Counts for each path on which a server answers what it takes besides instructions: allocations, and the times that
+/// its message is taken apart and its state opened.
 pub(crate) fn calls() -> Result<BTreeMap<Path, Counts>> {
     Path::SERVED.into_iter().map(|path| Ok((path, callgrind::count(path, Runs::CALLS)?))).collect()
 }
@@ -98,7 +98,7 @@ fn as_f64(count: u64) -> f64 {
     count
 }
 
-/// How much a path may grow before somebody has to say why.
+/// The growth of a path above which its author has to give a reason.
 const GROWTH_PERCENT: u8 = 3;
 const TITLE: &str = "Instructions";
 const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts them: the count of 1200 runs less that \
@@ -106,7 +106,7 @@ const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts
                      crates/mrtr-bench/instructions.json. Counts compare on like machines only.";
 const LEFT_OUT: &str = "There is no valgrind here, so no instructions were counted.";
 
-/// What `instructions.json` holds.
+/// The content of `instructions.json`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Record {

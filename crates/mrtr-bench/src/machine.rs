@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use core_affinity::CoreId;
 
-/// Which core does what. On a machine with one core, both are that one.
+/// A core's part in a measurement. On a machine with one core, both parts are that one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Core {
     /// The one that is measured.
@@ -44,7 +44,7 @@ fn cores() -> &'static [CoreId] {
     CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default())
 }
 
-/// How long the threads of a process have been on a core, where the system says so to the nanosecond.
+/// The time that the threads of a process have been on a core, where the system counts it in nanoseconds.
 pub(crate) fn cpu_time(process: u32) -> Option<Duration> {
     let mut nanoseconds = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task")).ok()? {
@@ -57,14 +57,14 @@ fn on_core(thread: &Path) -> Option<u64> {
     fs::read_to_string(thread.join("schedstat")).ok()?.split(' ').next()?.parse().ok()
 }
 
-/// How much of a process's memory is resident, in bytes.
+/// The resident memory of a process, in bytes.
 pub(crate) fn resident(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// What built this program.
+/// The compiler that built this program.
 pub(crate) const COMPILER: &str = env!("COMPILER");
 
 /// The processor and the system, for whoever reads the figures.

@@ -95,7 +95,7 @@ impl GroupName {
     }
 }
 
-/// What the benchmark runs in processes of their own.
+/// A part that the benchmark runs in a process of its own.
 #[derive(Subcommand)]
 enum Part {
     /// Serves the tracker, to be measured
@@ -123,7 +123,7 @@ enum Part {
     Calls,
 }
 
-/// How much is measured.
+/// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Quick,
@@ -131,7 +131,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// How often each candidate has its turn.
+    /// The number of turns for each candidate.
     fn turns(self) -> usize {
         match self {
             Self::Quick => 5,
@@ -139,7 +139,7 @@ impl Scale {
         }
     }
 
-    /// How long a turn lasts.
+    /// The length of a turn.
     fn window(self) -> Duration {
         match self {
             Self::Quick => Duration::from_millis(150),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Scale;
 use crate::report::{Figure, Target};
 
-/// How long something takes, beside something that does the same in another way.
+/// The time that something takes, beside something that does the same in another way.
 pub(crate) struct Comparison {
     ratio: Spread,
     /// Both in seconds.
@@ -29,7 +29,7 @@ pub(crate) fn compare<A, B>(scale: Scale, mut baseline: impl FnMut() -> A, mut o
     }
 }
 
-/// How long one run of several pieces of code took, in seconds: a row for each turn, in which each has run.
+/// Times one run of each of several pieces of code, in seconds: a row for each turn, in which each has run.
 pub(crate) fn in_turns<A>(turns: usize, runs: &mut [impl FnMut() -> A]) -> Vec<Vec<f64>> {
     let batches: Vec<u32> = runs.iter_mut().map(batch_size).collect();
     let mut turn = || {
@@ -51,7 +51,7 @@ fn shown(seconds: f64) -> String {
     if seconds < 10e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} µs", seconds * 1e6) }
 }
 
-/// As many runs as fill a turn.
+/// The number of runs that fills a turn.
 fn batch_size<A>(run: &mut impl FnMut() -> A) -> u32 {
     let mut batch = 1;
     while timed(batch, run) < TURN {

@@ -1,4 +1,4 @@
-//! Which figures are worth a picture, and how they are arranged in it.
+//! Chooses the figures that are worth a picture, and arranges them in it.
 
 use anyhow::Result;
 use plotters::coord::Shift;
@@ -90,7 +90,7 @@ const CONNECTIONS: &str = ", 64 connections";
 #[derive(Debug, PartialEq)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What each bar of a cluster stands for. If there is one, nobody need be told.
+    /// The meaning of each bar of a cluster. A single bar needs no legend.
     pub(crate) series: Vec<String>,
     pub(crate) clusters: Vec<Cluster>,
 }

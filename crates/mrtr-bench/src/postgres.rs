@@ -14,7 +14,7 @@ use crate::report::{Figure, Group};
 use crate::tasks::{CALL, ENTRY, Keeper, Phase, QUESTION};
 use lives::store;
 
-/// As a database in use has it: what is committed is on the disk.
+/// Settings as in a database in use: a commit is on the disk.
 const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "max_connections=100"];
 
 pub(crate) fn measure(scale: Scale) -> Result<Group> {

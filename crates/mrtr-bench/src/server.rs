@@ -59,7 +59,7 @@ fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_
     Ok(contenders)
 }
 
-/// What each contender serves, turn by turn.
+/// The measurements of each contender, turn by turn.
 #[derive(Default)]
 struct Turns {
     shares: Vec<f64>,
@@ -108,7 +108,7 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
     Ok(figures)
 }
 
-/// How many times as much ours serves as each peer, turn by turn.
+/// Shows the multiple that ours serves of what each peer serves, turn by turn.
 fn ahead(what: &str, contenders: &[Contender<'_>], all: &[Turns]) -> Vec<Figure> {
     let candidates = || contenders.iter().map(|contender| contender.server.candidate).zip(all);
     let Some((_, ours)) = candidates().find(|(candidate, _)| *candidate == Candidate::Hyper) else { return Vec::new() };

@@ -37,14 +37,14 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     })
 }
 
-/// Who keeps the tasks.
+/// The side that keeps the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
     Raw,
     Store,
 }
 
-/// What is done to a number of tasks, one after another in this order.
+/// A phase in the life of tasks. A number of tasks go through them all in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Phase {
     Create,

@@ -77,14 +77,14 @@ fn sealer() -> Result<Sealer> {
     Ok(Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "bench")?)
 }
 
-/// What the tracker answers to an exchange.
+/// Returns the tracker's reply to an exchange.
 pub(crate) async fn reply_to(exchange: Exchange) -> Result<String> {
     let server = server()?;
     let body = exchange.body(async |body| answer(&server, body.to_owned()).await).await?;
     answer(&server, body).await
 }
 
-/// What a server answers to a message.
+/// Returns a server's answer to a message.
 pub(crate) async fn answer(server: &Server, body: String) -> Result<String> {
     server.handle(body.into(), Context::new()).await.last().await.context("nothing is answered")
 }

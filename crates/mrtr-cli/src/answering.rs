@@ -1,4 +1,4 @@
-//! Who answers what a server asks: a file of answers, the person at the terminal, or nothing, truthfully.
+//! Answers a server's questions: from a file of answers, from the person at the terminal, or with nothing, truthfully.
 
 mod answers;
 
@@ -40,7 +40,7 @@ pub(crate) struct AnsweringOptions {
     roots: Vec<String>,
 }
 
-/// What is done with a question that no file answers.
+/// The way to handle a question that no file answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenAsked {
     /// The person is asked.
@@ -57,7 +57,7 @@ pub(crate) struct Answering {
     when_asked: WhenAsked,
     /// The person wants to stop.
     is_interrupted: AtomicBool,
-    /// What was asked and not answered, in words: a call in a session does not carry it.
+    /// Questions that got no answer, in words: a call in a session does not carry them.
     unanswered: Mutex<Vec<String>>,
 }
 
@@ -166,7 +166,7 @@ impl Answering {
         self.answers.complete(call);
     }
 
-    /// What was asked and could not be answered here.
+    /// The questions that could not be answered here.
     pub(crate) fn unanswered(&self) -> Vec<String> {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

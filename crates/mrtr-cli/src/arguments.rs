@@ -46,7 +46,7 @@ pub(crate) fn from_json(tool: &Tool, text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// What a tool takes.
+/// The arguments that a tool takes.
 struct Schema<'a> {
     tool: &'a Tool,
     root: Value,

@@ -36,7 +36,7 @@ pub(crate) struct Conversation {
     writes_json: bool,
 }
 
-/// How a call went on until it could not go on here.
+/// The way in which a call ended, or the reason why it could not continue here.
 pub(crate) enum Ended {
     /// There is a result: it was printed.
     Done(ExitCode),

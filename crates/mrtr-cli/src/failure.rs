@@ -7,7 +7,7 @@ use anstream::eprintln;
 
 use crate::shown::{ERROR, HINT, styled};
 
-/// What a program that runs this one can tell apart.
+/// The exit codes that a calling program can tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// It did not work.
@@ -41,12 +41,12 @@ impl Failure {
         Self { what: what.into(), next: Vec::new(), code: Code::Failed }
     }
 
-    /// What was given is wrong.
+    /// A failure because of wrong input.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::new(what).code(Code::Usage)
     }
 
-    /// What to do next; each goes on a line of its own.
+    /// Adds a hint what to do next; each hint goes on a line of its own.
     pub(crate) fn next(mut self, what: impl Into<String>) -> Self {
         self.next.push(what.into());
         self

@@ -32,7 +32,7 @@ enum Command {
         /// The deployment that shares the keys: its states open nowhere else
         #[arg(long, default_value = "mrtr-demo", value_name = "ID")]
         audience: String,
-        /// What tokens call the key; made from the time if it is not given
+        /// The key's name in tokens; made from the time if it is not given
         #[arg(long, value_name = "ID")]
         id: Option<String>,
     },
@@ -40,7 +40,7 @@ enum Command {
     Rotate {
         /// The file of keys
         file: PathBuf,
-        /// What to do; with a single key in the file, a new one is added
+        /// The step to take; with a single key in the file, a new one is added
         #[arg(long, value_enum)]
         step: Option<Step>,
     },

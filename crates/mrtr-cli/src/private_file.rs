@@ -116,7 +116,8 @@ pub(crate) enum Distrust {
     Writable,
 }
 
-/// Whether what is in the file is its reader's own word. It is asked of the open file: another one may have its name by now.
+/// Returns the reason, if any, not to take the file's content as its reader's own word. It asks the open file, since
+/// another file may have its name by now.
 #[cfg(unix)]
 pub(crate) fn distrust(file: &File) -> io::Result<Option<Distrust>> {
     use std::os::unix::fs::MetadataExt;
@@ -131,7 +132,7 @@ pub(crate) fn distrust(_: &File) -> io::Result<Option<Distrust>> {
     Ok(None)
 }
 
-/// Whether the open file is the one that has this name.
+/// Returns true if the open file is the one that has this name.
 #[cfg(unix)]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

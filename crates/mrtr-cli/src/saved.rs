@@ -18,7 +18,7 @@ use crate::server::Target;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SavedCall {
-    /// What the file is.
+    /// The mark by which the file is known as a saved call.
     file: String,
     version: u32,
     pub(crate) target: Target,
@@ -27,7 +27,7 @@ pub(crate) struct SavedCall {
     pub(crate) work: Work,
 }
 
-/// What there is to go on with.
+/// The call or task that can be resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
@@ -49,7 +49,7 @@ impl Work {
     }
 }
 
-/// Where a call goes that is put down.
+/// The place where a call that is put down is saved.
 #[derive(Debug, Clone)]
 pub(crate) enum SaveTo {
     /// The person said where.
@@ -114,7 +114,7 @@ impl SavedCall {
         })
     }
 
-    /// Whether a file may be written over: there is none, or it is one of ours.
+    /// Fails unless the file may be overwritten: there is none, or it is one of ours.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
         if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
@@ -208,7 +208,7 @@ fn envelope(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(|whole| whole.get("file").and_then(Value::as_str) == Some(FILE))
 }
 
-/// How much of a tool's name is in the name of its file.
+/// The most characters of a tool's name in the name of its file.
 const MAX_NAME: usize = 64;
 
 const FILE: &str = "mrtr call";

@@ -8,32 +8,32 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Where the person looks. Clones are the same.
+/// The terminal that the person looks at. Clones write to the same one.
 #[derive(Clone, Default)]
 pub(crate) struct Screen(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     bar: Option<ProgressBar>,
-    /// What goes on, also while it is not shown.
+    /// The work in progress, also while it is not shown.
     doing: Option<Doing>,
-    /// How many questions have the screen to themselves.
+    /// The number of questions that have the screen to themselves.
     questions: usize,
-    /// What was said meanwhile.
+    /// The lines that came meanwhile.
     unsaid: VecDeque<String>,
-    /// How much more than that.
+    /// The number of earlier lines that were dropped.
     dropped: u64,
 }
 
 #[derive(Clone)]
 struct Doing {
     what: String,
-    /// How far it has come, and of how much.
+    /// The progress so far, and the total.
     progress: Option<(u64, u64)>,
 }
 
 impl Screen {
-    /// Whether a person can be asked here: prompts are written where this is, and answers come from the keyboard.
+    /// Returns true if a person can be asked here: prompts go to standard error, and answers come from the keyboard.
     pub(crate) fn has_person() -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
@@ -147,7 +147,7 @@ impl Drop for Question {
     }
 }
 
-/// How many lines wait for a question to leave the screen.
+/// The most lines that wait for a question to leave the screen.
 const MAX_UNSAID: usize = 1000;
 
 const TICK: Duration = Duration::from_millis(100);

@@ -206,7 +206,7 @@ impl Ending {
 
 const VARIABLE: &str = "MRTR_STATE_KEYS";
 
-/// How long requests may take that are open when it is told to end.
+/// The time that open requests have once the server is told to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\

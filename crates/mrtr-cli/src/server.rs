@@ -1,4 +1,4 @@
-//! Which server is meant, and how it is reached.
+//! The server that a command talks to, and the ways to reach it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ pub(crate) enum Target {
     Stdio(Launch),
 }
 
-/// How a server is started.
+/// The command that starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenLaunch", into = "WrittenLaunch")]
 pub(crate) struct Launch {
@@ -133,7 +133,7 @@ impl Target {
         }
     }
 
-    /// Whether its URL holds a name or a password, which are not saved.
+    /// Returns true if its URL holds a name or a password, which are not saved.
     pub(crate) fn has_credentials(&self) -> bool {
         self.clone().without_credentials() != *self
     }
@@ -194,7 +194,7 @@ impl ReachOptions {
     }
 }
 
-/// What a person may have meant who left the scheme out.
+/// The URL that a person may have meant who left the scheme out.
 fn nearest_url(text: &str) -> String {
     // What stands before an @ may be a password.
     let is_host = !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'));

@@ -1,4 +1,4 @@
-//! How messages, results and questions look on a terminal. What a server says is escaped wherever it is shown.
+//! Shows messages, results and questions on a terminal. Text from a server is escaped wherever it is shown.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -91,7 +91,7 @@ pub(crate) fn pretty(value: &Value) -> String {
     visible_json(&serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
-/// What is asked and not answered yet, a line each, and a file of answers that would do.
+/// The questions without an answer yet, a line each, and a file of answers that would do.
 pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
     let open: Vec<_> = call.unanswered().filter_map(|key| Some((key, call.question(key)?))).collect();
     let lines = open.iter().map(|(key, question)| format!("{}: {}", Printable::line(key).up_to(64), asked(question)));

@@ -121,7 +121,7 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
     }
 }
 
-/// Which tasks are listed.
+/// A choice of tasks to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listing {
     Open,
@@ -138,7 +138,7 @@ impl Listing {
         }
     }
 
-    /// What there is to say if there are none.
+    /// The message when there are none.
     const fn none(self) -> &'static str {
         match self {
             Self::All => "There are no tasks.",
@@ -166,7 +166,7 @@ async fn list(store: &SqliteTaskStore, listing: Listing, as_json: bool) -> Resul
     print(&format!("{text}\n"))
 }
 
-/// What is known of a task, for a person or a program.
+/// Describes a task, for a person or a program.
 fn described(record: &TaskRecord, now: Timestamp) -> Value {
     let status = record.end(now).map_or_else(|| status_of(record, now), |end| end.as_str().to_owned());
     let waits_for = match (record.end(now), record.leased_until, record.due) {

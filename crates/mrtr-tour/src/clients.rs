@@ -1,5 +1,5 @@
-//! How a client of the tour reaches its server: over real HTTP, through a balancer that can be pointed elsewhere, with
-//! every message written down; through a relay that loses a reply; and as one of the legacy era does.
+//! Clients of the tour: one that reaches its server over real HTTP, through a balancer that can be pointed elsewhere,
+//! with every message written down; one behind a relay that loses a reply; and one of the legacy era.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +36,8 @@ impl Instance {
         Self { at, address, url: format!("http://{address}{}", mrtr::http::PATH) }
     }
 
-    /// Whether nothing listens there any more. A connection may then be made from the very port that it goes to, and
-    /// meet itself.
+    /// Returns true if nothing listens there any more. A connection may then be made from the very port that it goes
+    /// to, and meet itself.
     pub(crate) async fn is_gone(&self) -> bool {
         let connected = TcpStream::connect(self.address).await;
         !connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != self.address))

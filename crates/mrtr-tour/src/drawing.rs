@@ -17,7 +17,7 @@ const ASKED: Style = AnsiColor::Cyan.on_default();
 /// A lifeline for each actor, with what happens beside them.
 pub(crate) struct Drawing {
     lifelines: Vec<Lifeline>,
-    /// Where the text begins.
+    /// The column where the text begins.
     text_at: usize,
 }
 
@@ -47,7 +47,7 @@ impl Drawing {
         header
     }
 
-    /// What an event looks like.
+    /// Draws an event, as lines.
     pub(crate) fn lines(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::Message { from, to, message } => self.message(from, to, message),
@@ -136,7 +136,7 @@ impl Drawing {
         gutter
     }
 
-    /// Where an actor stands: a story names all that take part in it.
+    /// The column of an actor's lifeline: a story names all that take part in it.
     fn column(&self, actor: Actor) -> usize {
         self.lifelines.iter().find(|lifeline| lifeline.actor == actor).map_or(MARGIN, |lifeline| lifeline.column)
     }
@@ -153,7 +153,7 @@ const MARGIN: usize = 2;
 /// Between two names.
 const GAP: usize = 3;
 
-/// What every terminal has room for.
+/// The width that every terminal has.
 pub(crate) const WIDTH: usize = 80;
 
 /// A line in parts, each in a style.

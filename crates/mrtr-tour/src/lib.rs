@@ -38,7 +38,7 @@ pub struct Options {
     part: Option<Part>,
 }
 
-/// What a story starts in a process of its own.
+/// The parts that a story starts in processes of their own.
 #[derive(Debug, clap::Subcommand)]
 enum Part {
     #[command(hide = true)]

@@ -29,12 +29,12 @@ pub(crate) struct Played {
 pub(crate) struct Interrupted;
 
 impl Played {
-    /// Whether the story came to its end, and everything that it claims is so.
+    /// Returns true if the story came to its end, and all of its claims hold.
     pub(crate) fn holds(&self) -> bool {
         self.failures().next().is_none()
     }
 
-    /// What went wrong, a line each.
+    /// The failures, a line each.
     pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
         let name = self.story.name;
         let broken = self.claims.iter().filter(|claim| !claim.holds).map(move |claim| {
@@ -106,7 +106,7 @@ pub(crate) fn list(screen: &Screen) {
     }
 }
 
-/// What one is about to see.
+/// Tells the reader what is about to be shown.
 pub(crate) fn opening(screen: &Screen) {
     paragraph(OPENING, Style::new(), screen);
 }
@@ -120,7 +120,7 @@ pub(crate) fn heading(number: usize, story: &Story, screen: &Screen) {
     screen.line("");
 }
 
-/// What was shown, and what of it was checked.
+/// Shows the claims that were checked, and what the story showed.
 pub(crate) fn conclusion(played: &Played, screen: &Screen) {
     screen.line("");
     for claim in &played.claims {
@@ -136,7 +136,7 @@ pub(crate) fn conclusion(played: &Played, screen: &Screen) {
     }
 }
 
-/// How it went, and what to try next.
+/// Sums up how it went, and says what to try next.
 pub(crate) fn farewell(played: &[Played], screen: &Screen) {
     let (claims, failed) = (played.iter().map(|one| one.claims.len()).sum::<usize>(), played.iter());
     let failed: Vec<_> = failed.filter(|one| !one.holds()).map(|one| one.story.name).collect();
@@ -199,7 +199,7 @@ mod tests {
 
     static WEATHER: Story = STORIES[0];
 
-    /// What a screen showed.
+    /// The text that a screen showed.
     #[derive(Clone, Default)]
     struct Shown(Arc<Mutex<Vec<u8>>>);
 

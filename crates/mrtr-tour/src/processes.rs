@@ -23,13 +23,13 @@ use crate::stage::Stage;
 use crate::stories::echo_task::echo;
 use crate::stories::fleet::{import, pay, survey};
 
-/// What the process is told.
+/// Options of the process.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EchoServer {
     /// The file of tasks
     #[arg(long)]
     db: PathBuf,
-    /// Where the tour listens for what it does
+    /// The address at which the tour listens for what it does
     #[arg(long)]
     witness: SocketAddr,
 }
@@ -92,22 +92,22 @@ impl EchoProcesses {
     }
 }
 
-/// How long the client waits between two looks at its task.
+/// The time between two looks of the client at its task.
 const POLL: Duration = Duration::from_millis(100);
 const KEYS: &str = "MRTR_STATE_KEYS";
 
-/// What the process is told.
+/// Options of the process.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetInstance {
     /// Its name
     #[arg(long)]
     name: String,
-    /// Where the tour listens for what it does
+    /// The address at which the tour listens for what it does
     #[arg(long)]
     witness: SocketAddr,
 }
 
-/// Which instance a handler runs on.
+/// The name of the instance that a handler runs on.
 pub(crate) struct Name(pub(crate) String);
 
 impl FleetInstance {

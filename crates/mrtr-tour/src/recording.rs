@@ -1,4 +1,4 @@
-//! What happened in a story, in the order in which it did: messages and effects, kept, and drawn as they happen.
+//! Keeps what happens in a story, in order: messages and effects; and draws each as it happens.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::drawing::Drawing;
 
-/// Who takes part in a story, by the name at the head of its lifeline.
+/// A participant in a story, by the name at the head of its lifeline.
 pub(crate) type Actor = &'static str;
 
 /// Something that happened.
@@ -42,7 +42,7 @@ pub(crate) enum Event {
     Note { at: Actor, what: String },
 }
 
-/// Where a tour is drawn, shared by all who write there.
+/// The place where a tour is drawn, shared by all who write there.
 #[derive(Clone)]
 pub(crate) struct Screen(Arc<Mutex<dyn Write + Send>>);
 
@@ -58,7 +58,7 @@ impl Screen {
     }
 }
 
-/// What happens in one story. Its clones are one recording.
+/// The messages and effects of one story. Its clones are one recording.
 #[derive(Clone)]
 pub(crate) struct Recording(Arc<Mutex<Recorded>>);
 
@@ -96,7 +96,7 @@ impl Recording {
         self.lock().events.clone()
     }
 
-    /// What handlers did, in order.
+    /// The effects of handlers, in order.
     pub(crate) fn effects(&self) -> Vec<String> {
         let effect = |event| if let Event::Effect { what, .. } = event { Some(what) } else { None };
         self.events().into_iter().filter_map(effect).collect()
@@ -122,11 +122,11 @@ impl Recording {
 pub(crate) struct Message {
     /// Its method, or what kind of result it is.
     pub(crate) says: String,
-    /// What it asks, answers or tells, a line each.
+    /// The questions, answers or texts in it, a line each.
     pub(crate) details: Vec<String>,
-    /// What the state in it weighs.
+    /// The size of the state in it.
     pub(crate) state_bytes: Option<usize>,
-    /// What all of it weighs.
+    /// The size of the whole message.
     pub(crate) bytes: usize,
     /// The message itself.
     #[serde(rename = "message")]
@@ -214,7 +214,7 @@ fn question((key, question): (&String, &Value)) -> String {
     }
 }
 
-/// What was answered, behind a space.
+/// An answer in short, behind a space.
 fn short_answer(answer: &Value) -> String {
     if let Some(roots) = answer["roots"].as_array() {
         return roots.iter().fold(String::new(), |all, root| all + " " + &shown(&root["uri"]));
@@ -240,7 +240,7 @@ fn line(text: &str) -> String {
     Printable::line(text).to_string()
 }
 
-/// What the handlers of one server can do outside of their flows.
+/// The effects that the handlers of one server can have outside of their flows.
 #[derive(Clone)]
 pub(crate) struct Effects(Reach);
 
@@ -278,7 +278,7 @@ async fn tell(listener: SocketAddr, what: &str) -> io::Result<()> {
     stream.read_line(&mut String::new()).await.map(drop)
 }
 
-/// Where servers in processes of their own tell what they do, until this is dropped.
+/// A listener to which servers in processes of their own report their effects, until this is dropped.
 pub(crate) struct Witness {
     address: SocketAddr,
     listening: JoinHandle<()>,

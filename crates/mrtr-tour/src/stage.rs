@@ -1,4 +1,4 @@
-//! Where a story is played: its servers, its clients, its folder, what was seen and what is claimed.
+//! The stage of a story: its servers, its clients, its folder, its recording and its claims.
 
 use std::fmt::Debug;
 use std::io;
@@ -21,7 +21,7 @@ use crate::recording::{Actor, Effects, Event, Recording};
 pub(crate) struct Stage {
     recording: Recording,
     claims: Claims,
-    /// What instances share: each can open what another one sealed.
+    /// The keys that instances share: each can open what another one sealed.
     sealer: Sealer,
     running: Mutex<Vec<Running>>,
     processes: AsyncMutex<Vec<Child>>,
@@ -106,7 +106,7 @@ impl Stage {
         Ok(self.balancer(who, instance)?.client())
     }
 
-    /// What a client talks to when the instance behind it may change.
+    /// A balancer for a client, when the instance behind it may change.
     pub(crate) fn balancer(&self, who: Actor, first: &Instance) -> Result<Balancer> {
         Balancer::new(who, first, self.recording.clone())
     }
@@ -153,7 +153,7 @@ fn temporary_folder() -> io::Result<TempDir> {
     folder.tempdir()
 }
 
-/// How long a server may take to end.
+/// The most time that a server may take to end.
 const SHUTDOWN: Duration = Duration::from_millis(500);
 
 /// One thing that a story says it has shown.
@@ -162,12 +162,12 @@ pub(crate) struct Claim {
     #[serde(rename = "claim")]
     pub(crate) what: String,
     pub(crate) holds: bool,
-    /// What was expected and what was seen instead, where it does not hold.
+    /// The expected and the actual value, if the claim does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
 }
 
-/// What a story has claimed by now.
+/// The claims of a story so far.
 #[derive(Debug, Default)]
 pub(crate) struct Claims(Mutex<Vec<Claim>>);
 

@@ -137,7 +137,7 @@ struct Text {
     text: String,
 }
 
-/// What our client says of itself.
+/// The metadata with which our client describes itself.
 const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 const MOST_ROUNDS: usize = 10;

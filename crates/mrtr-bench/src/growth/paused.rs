@@ -43,7 +43,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     Ok(figures.collect())
 }
 
-/// How many bytes of a server are resident with each number of flows that wait.
+/// Measures the resident bytes of a server with each number of flows that wait.
 fn residents() -> Result<[f64; 3]> {
     let server = Server::start(Candidate::Hyper)?;
     let mut lines = Lines::open(server.address, CONNECTIONS)?;

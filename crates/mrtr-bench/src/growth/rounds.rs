@@ -59,7 +59,7 @@ impl Sent {
     }
 }
 
-/// What is sent, round by round: the message at each place answers the question with that number.
+/// The messages, round by round: the message at each place answers the question with that number.
 fn conversation(server: &Server) -> Result<Vec<Sent>> {
     let runtime = crate::server::load::runtime()?;
     let mut body = call("survey", &json!({}), None);

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::server::exchange::Exchange;
 use crate::{message, state, tracker};
 
-/// What is counted.
+/// A path whose instructions are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Path {
@@ -91,7 +91,7 @@ impl Path {
         }
     }
 
-    /// Whether each run brings a state.
+    /// Returns true if each run brings a state.
     pub(super) fn brings_state(self) -> bool {
         matches!(self, Self::Final | Self::SingleUse | Self::StreamedSingleUse)
     }

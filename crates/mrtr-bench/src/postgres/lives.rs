@@ -16,7 +16,7 @@ use crate::report::{Figure, Target};
 use crate::tasks::store::Store;
 use crate::tasks::{Keeper, Phase};
 
-/// How many tasks go through their lives, and how many at once.
+/// The number of tasks that go through their lives, and how many of them do so at once.
 #[derive(Clone, Copy)]
 struct Setting {
     at_once: usize,
@@ -33,7 +33,7 @@ pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How long each side took for a phase, in seconds.
+/// The time that each side took for a phase, in seconds.
 #[derive(Clone, Copy)]
 struct Turn {
     raw: f64,

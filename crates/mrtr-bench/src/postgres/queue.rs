@@ -25,7 +25,7 @@ struct Connection {
 }
 
 impl Queue {
-    /// Whether a queue has such a phase: a job asks nothing.
+    /// Returns true if a queue has such a phase: a job asks nothing.
     pub(super) fn has(phase: Phase) -> bool {
         matches!(phase, Phase::Create | Phase::Claim | Phase::Complete)
     }

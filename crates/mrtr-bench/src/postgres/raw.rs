@@ -23,7 +23,7 @@ use verbs::Verbs;
 
 pub(super) struct Raw {
     runtime: Runtime,
-    /// As many as there are at once.
+    /// One for each task that is worked on at once.
     connections: Vec<Arc<Verbs>>,
     random: ProcessRandom,
     tasks: usize,

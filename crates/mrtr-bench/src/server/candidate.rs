@@ -1,4 +1,4 @@
-//! Who is measured: each serves the same tools, in a process of its own.
+//! The candidates: each serves the same tools, in a process of its own.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::exchange::{Exchange, PATH};
 use crate::machine::Core;
 use crate::{machine, tracker};
 
-/// Who is measured.
+/// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Candidate {
@@ -64,7 +64,8 @@ impl Candidate {
         !self.is_floor() && !self.is_ours()
     }
 
-    /// Whether it serves an exchange as its own documentation advises: others always send a state when they ask.
+    /// Returns true if it serves an exchange as its own documentation advises: others always send a state when they
+    /// ask.
     pub(crate) fn serves(self, exchange: Exchange) -> bool {
         !self.is_peer() || exchange != Exchange::Ask
     }
@@ -145,12 +146,12 @@ impl Server {
         Ok(())
     }
 
-    /// How long it has been on a core.
+    /// The time that it has been on a core.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         machine::cpu_time(self.process.id())
     }
 
-    /// How much of its memory is resident, in bytes.
+    /// Its resident memory, in bytes.
     pub(crate) fn resident(&self) -> Option<u64> {
         machine::resident(self.process.id())
     }

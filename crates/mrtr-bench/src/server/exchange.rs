@@ -1,4 +1,4 @@
-//! What is sent to every candidate: calls of the tracker's tools.
+//! The exchanges with every candidate: calls of the tracker's tools.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ pub(crate) enum Exchange {
     Final,
 }
 
-/// Where every candidate listens.
+/// The path at which every candidate listens.
 pub(crate) const PATH: &str = "/mcp";
 
 impl Exchange {
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// What stands in the reply if it is the right one.
+    /// A text that only the right reply has.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Plain => "Bug #4522 resolved, 1 fields set",

@@ -10,11 +10,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-/// What came of a load.
+/// The result of a load.
 pub(crate) struct Load {
     /// Replies a second.
     pub(crate) rate: f64,
-    /// How long each reply took, shortest first.
+    /// The time that each reply took, shortest first.
     pub(crate) latencies: Vec<Duration>,
 }
 
@@ -180,7 +180,7 @@ impl Connection {
     }
 }
 
-/// Where the body of a reply is, if all of it is there.
+/// Finds the body of a reply, if all of it is there.
 fn body_of(reply: &[u8]) -> Result<Option<std::ops::Range<usize>>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);

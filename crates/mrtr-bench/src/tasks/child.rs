@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use super::{Phase, Side};
 
-/// What such a process is told when it is started.
+/// Options of such a process.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     side: Side,

@@ -20,7 +20,7 @@ use crate::Scale;
 use crate::measure::Spread;
 use crate::report::{Figure, Ratio, Target};
 
-/// What a caller writes, again and again.
+/// A kind of write that a caller repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// Reserves a token, and commits a reply.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Tasks,
 }
 
-/// What a busy process is told when it is started.
+/// Options of a busy process.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     kind: Kind,
@@ -139,5 +139,5 @@ fn runtime() -> Result<Runtime> {
 const BUSY: usize = 3;
 const AT_ONCE: usize = 64;
 const LEASE: Duration = Duration::from_secs(30);
-/// How long one call in a hundred may wait.
+/// The most time that one call in a hundred may wait.
 const MOST: Duration = Duration::from_millis(300);

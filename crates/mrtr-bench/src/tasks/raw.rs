@@ -23,7 +23,7 @@ pub(super) struct Raw {
     random: ProcessRandom,
     tool: String,
     tasks: usize,
-    /// How many are written in one transaction.
+    /// The number of tasks that are written in one transaction.
     at_once: usize,
     ids: Vec<[u8; 16]>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Answers {
     used: Mutex<BTreeSet<String>>,
 }
 
-/// What is answered.
+/// One answer of the file.
 enum Given<'a> {
     Content(&'a Value),
     Refused(ElicitAction),
@@ -135,7 +135,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What is said to a URL.
+/// Reads the answer to a URL.
 fn consent(answer: &Value) -> ElicitAction {
     match answer.get("action").unwrap_or(answer) {
         Value::Bool(true) => ElicitAction::Accept,

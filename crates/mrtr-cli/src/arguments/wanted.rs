@@ -1,4 +1,4 @@
-//! What one argument may be, as its schema says, in words and for a text of the command line.
+//! The values that one argument may have, as its schema says: in words, and read from a text of the command line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use mrtr::schema::Printable;
 use serde_json::Value;
 
-/// What an argument may be.
+/// The values that an argument may have.
 pub(super) struct Wanted<'a> {
     schema: &'a Value,
     root: &'a Value,
@@ -166,7 +166,7 @@ fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
     lists.flatten()
 }
 
-/// What a reference within the schema stands for.
+/// Follows references within the schema.
 fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
     for _ in 0..MOST_REFERENCES {

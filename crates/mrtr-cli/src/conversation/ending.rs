@@ -12,7 +12,7 @@ use crate::saved::SaveTo;
 use crate::shown;
 
 impl Conversation {
-    /// What the person is told of a call that did not give its result.
+    /// Explains to the person why a call did not give its result.
     pub(super) fn failed(&self, tool: &str, error: CallError, save_to: &SaveTo) -> anyhow::Error {
         let failure = explained(&error, self.target());
         let Some(call) = error.into_pending().filter(is_worth_saving) else { return self.not_put_down(failure).into() };
@@ -42,8 +42,9 @@ impl Conversation {
         }
     }
 
-    /// What the person is told who pressed Ctrl-C while the server was at work. A task goes on without this client, and
-    /// can be followed later. Anything else was cancelled when its request was given up; what was answered is kept.
+    /// Explains to the person what became of a call after Ctrl-C while the server was at work. A task goes on without
+    /// this client, and can be followed later. Any other call was cancelled when its request was given up; the answers
+    /// so far are kept.
     pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
         let failure = if call.task().is_some() {
             Failure::new("interrupted: the task goes on at the server")
@@ -71,7 +72,7 @@ fn answers_text(answers: &serde_json::Map<String, serde_json::Value>) -> String 
     Printable::line(&text).up_to(1000).to_string()
 }
 
-/// What went wrong, and what to do about it.
+/// Explains what went wrong, and what to do about it.
 pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Failure {
     match &error.kind {
         CallErrorKind::NotAnswered { key, source, .. } => not_answered(key, source.as_ref()),

@@ -8,10 +8,10 @@ use axum::response::Html;
 use axum::{Router, routing::get};
 use mrtr::prelude::*;
 
-/// Which pages were visited. Clones are the same.
+/// The pages that the user visited. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Visits {
-    /// Where the page is.
+    /// The address of the page.
     site: String,
     made: Arc<Mutex<HashSet<String>>>,
 }

@@ -11,7 +11,7 @@ use crate::program::{command, run};
 pub(crate) struct Demo {
     process: Child,
     pub(crate) url: String,
-    /// What it said when it began.
+    /// The text that it printed when it began.
     pub(crate) introduction: String,
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 pub(crate) const MRTR: &str = env!("CARGO_BIN_EXE_mrtr");
 
-/// What a run came to.
+/// The result of one run of the program.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

@@ -166,7 +166,7 @@ fn no_part_of_a_name_is_shown_with_the_url_that_holds_it() {
     refused.says(2, &[&format!("there is no tool `nothing` at {}\n", demo.url)]);
 }
 
-/// What a file says of its server, after this was changed in it.
+/// The target that a file names, after this was changed in it.
 fn changed(path: &Path, change: impl Fn(&mut Value)) {
     let mut saved: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     change(&mut saved);

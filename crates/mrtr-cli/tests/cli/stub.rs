@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What such a server does with a request: a status and a body, or nothing, for ever.
+/// The reply of such a server to a request: a status and a body, or nothing, for ever.
 type Respond = dyn Fn(&Value, &str) -> Option<(&'static str, String)> + Send + Sync;
 
 pub(crate) struct Stub {

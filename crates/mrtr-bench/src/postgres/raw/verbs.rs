@@ -29,7 +29,7 @@ struct Head {
     shard: i16,
     fence: i64,
     last_entry: i64,
-    /// What it keeps, and how much of that is in the sums.
+    /// The bytes that it keeps, and those of them that are in the sums.
     bytes: i64,
     counted: i64,
 }
@@ -49,7 +49,7 @@ impl Head {
     }
 }
 
-/// What a verb makes of the columns that differ.
+/// The values of the columns in which verbs differ.
 #[derive(Default)]
 struct Kept {
     leased_until: Option<i64>,
@@ -274,7 +274,7 @@ impl Verbs {
     }
 }
 
-/// What a task keeps with so many bytes in it.
+/// The bytes that a task keeps, with so many in it.
 fn bytes(of: usize) -> i64 {
     i64::try_from(TASK_BYTES).unwrap_or(0) + i64::try_from(of).unwrap_or(0)
 }

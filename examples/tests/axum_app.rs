@@ -92,7 +92,7 @@ async fn it_ends_in_order() {
     }
 }
 
-/// What the page shows is what the example does: each block of it stands there word for word.
+/// Each block of the page stands in the example word for word.
 #[test]
 fn the_page_shows_parts_of_the_example() {
     let example = unindented(include_str!("../axum_app.rs"));

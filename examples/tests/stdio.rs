@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 const SERVER: &str = env!("CARGO_BIN_EXE_stdio_server");
 
-/// How long a test waits for what must come: far longer than it takes.
+/// The time that a test waits for what must come: far longer than it takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn client(transport: StdioTransport) -> Client {

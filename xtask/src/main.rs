@@ -1,4 +1,4 @@
-//! What a contributor runs: `cargo xtask <command>`.
+//! The commands of a contributor: `cargo xtask <command>`.
 
 mod compare_official;
 mod doc_examples;

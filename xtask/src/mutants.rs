@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// Takes the K-th of N parts, counted from 0
     #[arg(long, value_name = "K/N")]
     shard: Option<String>,
-    /// What else is said to cargo-mutants, such as `-- --list`
+    /// Pass these arguments on to cargo-mutants, such as `-- --list`
     #[arg(last = true)]
     more: Vec<String>,
 }
@@ -98,7 +98,7 @@ fn outcome(command: &mut Command, results: &Path) -> Result<Outcome> {
 }
 
 impl Options {
-    /// What is compared with: files that are named are changed whole, unless a commit is named too.
+    /// The commit to compare with. Files that are named are mutated whole, unless a commit is named too.
     fn base(&self) -> Result<Option<String>> {
         match &self.base {
             Some(base) => Ok(Some(base.clone())),
@@ -114,12 +114,12 @@ impl Options {
     }
 }
 
-/// What cargo-mutants ends with.
+/// Exit codes of cargo-mutants.
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 const BASELINE_FAILED: i32 = 4;
 
-/// Where the branch left main; on main itself, the commit before.
+/// The commit where the branch left main; on main itself, the commit before.
 fn base_of_branch() -> Result<String> {
     let head = commit(&["rev-parse", "HEAD"])?;
     match MAIN.iter().find_map(|main| commit(&["merge-base", "HEAD", main]).ok()) {
@@ -129,7 +129,7 @@ fn base_of_branch() -> Result<String> {
     }
 }
 
-/// What differs from it in the files as they are, committed or not.
+/// The difference between it and the files as they are, committed or not.
 fn diff_from(base: &str) -> Result<String> {
     git(&["diff", "--no-color", "--no-ext-diff", base, "--", "*.rs"])
 }

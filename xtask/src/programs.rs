@@ -58,21 +58,21 @@ pub(crate) struct Chaos {
     /// For how long a new task is made when one ends
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
-    /// How many tasks are open at a time
+    /// Keep this many tasks open at a time
     #[arg(long, value_name = "N", default_value_t = 200)]
     tasks: u64,
-    /// What is killed, and what clients do, is the same for the same seed
+    /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
-    /// Where the tasks are
+    /// The store for the tasks
     #[arg(long, value_enum, default_value_t = Store::Sqlite)]
     store: Store,
 }
 
-/// What the workers share.
+/// The store that the workers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Store {
     /// A file, which stays as it is
@@ -82,7 +82,7 @@ pub(crate) enum Store {
 }
 
 impl Chaos {
-    /// As a part of all tests.
+    /// A short run, as a part of all tests.
     pub(crate) fn short(store: Store) -> Self {
         Self { minutes: 0, tasks: 0, seed: None, short: true, store }
     }
@@ -106,7 +106,7 @@ impl Chaos {
 
 #[derive(clap::Args)]
 pub(crate) struct Soak {
-    /// How long all of it takes
+    /// Take this many minutes for all of it
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
     /// Take a minute, with a debug build and limits that are smaller by 16
@@ -185,7 +185,7 @@ impl Interop {
     }
 }
 
-/// As a part of all tests, where the installation was begun.
+/// Runs the interop matrix as a part of all tests, where the installation was begun.
 pub(crate) fn interop_where_possible(packages: Option<Installation>) -> Result<Outcome> {
     packages.map_or(Ok(Outcome::LeftOut(LACKS_SDKS)), |packages| Interop::default().run_with(packages))
 }
@@ -196,7 +196,7 @@ pub(crate) fn conformance() -> Result<Outcome> {
     conformance_with(Installation::suite()?)
 }
 
-/// As a part of all tests, where the installation was begun.
+/// Runs the conformance suite as a part of all tests, where the installation was begun.
 pub(crate) fn conformance_where_possible(suite: Option<Installation>) -> Result<Outcome> {
     suite.map_or(Ok(Outcome::LeftOut(LACKS_SUITE)), conformance_with)
 }

@@ -70,12 +70,12 @@ impl Options {
 /// A part of the run that can be chosen by its name.
 struct Stage {
     name: &'static str,
-    /// Whether `--fast` runs it.
+    /// True if `--fast` runs it.
     is_fast: bool,
     run: fn(&mut Run) -> Result<Outcome>,
 }
 
-/// What stages share.
+/// The state that stages share.
 struct Run {
     /// Nothing where the conformance suite cannot run.
     suite: Option<Installation>,

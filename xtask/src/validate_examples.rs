@@ -163,7 +163,7 @@ fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, t
     }
 }
 
-/// Whether an example fails once a property of the schema is renamed.
+/// Returns true if an example fails once a property of the schema is renamed.
 fn notices(shown: &Shown<'_>, document: &Value, pointer: &str) -> bool {
     let type_name = &shown.example.type_name;
     let mut changed = json!({ "$ref": reference(type_name), "$defs": definitions_of(document, type_name) });
@@ -207,9 +207,9 @@ struct Shown<'a> {
 
 /// A member of an example that the schema names.
 struct Field {
-    /// Where in the example, as a JSON pointer.
+    /// The place in the example, as a JSON pointer.
     instance: String,
-    /// Where in the schema.
+    /// The place in the schema.
     schema: String,
 }
 
@@ -269,7 +269,7 @@ impl Fields<'_> {
         self.validators.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
     }
 
-    /// Whether a part of the schema takes members of almost any name.
+    /// Returns true if a part of the schema takes members of almost any name.
     fn is_open(&self, part: &str) -> bool {
         let schema = self.document.pointer(part).unwrap_or(&Value::Null);
         let target = schema["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));

@@ -1,5 +1,5 @@
-//! Where things are, and how cargo is called: with one choice of packages for all stages, so that each dependency is built
-//! once.
+//! Finds things in the workspace, and calls cargo: with one choice of packages for all stages, so that each dependency
+//! is built once.
 //!
 //! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
 //! built anew: so stages select the same packages, also where they need one of them only.
@@ -82,7 +82,7 @@ fn is_of_package(variable: &str) -> bool {
 
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
-    /// Where cargo puts what it builds.
+    /// The folder where cargo puts what it builds.
     pub(crate) target_directory: PathBuf,
     /// The members of the workspace.
     pub(crate) packages: Vec<Package>,
@@ -112,7 +112,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
 }
 
 impl Dependency {
-    /// Whether it is another member, and users build it too.
+    /// Returns true if it is another member, and users build it too.
     pub(crate) fn is_edge(&self) -> bool {
         self.path.is_some() && self.kind.as_deref() != Some("dev")
     }

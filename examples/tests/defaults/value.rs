@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// How much, how long or how many.
+/// An amount, a time or a number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value {
     Count(u64),
@@ -24,7 +24,7 @@ pub(crate) fn time(time: Duration) -> Value {
 }
 
 impl Value {
-    /// As the table has it, and in words.
+    /// The spellings of a value: as the table has it, and in words.
     pub(crate) fn spellings(self) -> Vec<String> {
         let mut spellings = vec![self.to_string()];
         match self {

@@ -1,4 +1,5 @@
-//! What must hold, whatever was killed: of what clients were told, what really ran, and what the store has.
+//! Checks that must hold, whatever was killed: they compare what clients were told, what really ran, and what the store
+//! has.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -23,7 +24,7 @@ pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) ->
     found
 }
 
-/// What one client was told, beside what really ran.
+/// Compares the reply to one client with the steps that really ran.
 fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     let receipts = match &entry.outcome {
         Some(Outcome::Completed(receipts)) => receipts,
@@ -75,7 +76,7 @@ fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     found
 }
 
-/// What really ran, by flow.
+/// The steps that really ran, by flow.
 pub(crate) struct Flows<'a> {
     steps: HashMap<(&'a str, &'a str), StepHistory<'a>>,
     answers: HashMap<(&'a str, &'a str), BTreeSet<&'a str>>,
@@ -85,16 +86,16 @@ pub(crate) struct Flows<'a> {
 #[derive(Default)]
 struct StepHistory<'a> {
     effects: Vec<Effect<'a>>,
-    /// What handlers were given as its outcome.
+    /// The outcomes of the step that handlers were given.
     recorded: BTreeSet<&'a str>,
-    /// Where in the trace it was first.
+    /// The place in the trace of the first of them.
     first_recorded: Option<usize>,
 }
 
 struct Effect<'a> {
     key: &'a str,
     receipt: &'a str,
-    /// Where in the trace its run began.
+    /// The place in the trace where its run began.
     began: usize,
 }
 
@@ -123,7 +124,7 @@ impl<'a> Flows<'a> {
         flows
     }
 
-    /// How many effects were repeated, since their process was gone before they were recorded.
+    /// The number of effects that were repeated, since their process was gone before they were recorded.
     pub(crate) fn repeated(&self) -> usize {
         self.steps.values().map(|history| history.effects.len().saturating_sub(1)).sum()
     }
@@ -143,7 +144,7 @@ impl<'a> Flows<'a> {
         found
     }
 
-    /// Where a result does not tell what ran.
+    /// Finds the places where a result does not agree with what ran.
     fn contradicting(&self, receipts: &Receipts) -> Vec<String> {
         let mut found = Vec::new();
         for (step, receipt) in &receipts.steps {

@@ -24,7 +24,7 @@ use crate::{check, trace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where the workers listen
+    /// The URLs of the workers
     #[arg(long, value_delimiter = ',', required = true)]
     urls: Vec<String>,
     /// The file of tasks, or the address of the database that has them
@@ -33,22 +33,22 @@ pub(crate) struct Options {
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
-    /// How many orders are open at a time
+    /// The number of orders that are open at a time
     #[arg(long)]
     tasks: u64,
     /// For how long a new one is made when one ends; none is, if there is no time
     #[arg(long, default_value_t = 0)]
     seconds: u64,
-    /// How long those that are open then may still take
+    /// The seconds that orders which are open then may still take
     #[arg(long, default_value_t = 60)]
     patience: u64,
-    /// How long a customer thinks about a question, at most
+    /// The most time that a customer thinks about a question
     #[arg(long, default_value_t = 2_000)]
     thought_ms: u64,
-    /// How long a step takes, at most
+    /// The most time that a step takes
     #[arg(long, default_value_t = 400)]
     step_ms: u64,
-    /// What customers do is the same for the same seed
+    /// The seed: customers do the same with the same seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::tools::Receipts;
 
-/// How customers go about it.
+/// The habits of customers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Habits {
-    /// How long one thinks about a question, at most.
+    /// The most time that one thinks about a question.
     pub(crate) thought: Duration,
-    /// How long a step of its order takes, at most.
+    /// The most time that a step of its order takes.
     pub(crate) step: Duration,
 }
 
@@ -132,7 +132,8 @@ impl<'a> Customer<'a> {
     }
 }
 
-/// Whether what went wrong may be the worker's death, or its trouble with the file, and no more.
+/// Returns true if the error may come from the worker's death, or from its trouble with the file, and from nothing
+/// else.
 fn passes(error: &CallError) -> bool {
     match &error.kind {
         CallErrorKind::Transport { .. } => true,
@@ -170,12 +171,12 @@ fn completed(result: &Json) -> Outcome {
     }
 }
 
-/// Of so many orders, one has a step that blocks its thread.
+/// One of so many orders has a step that blocks its thread.
 const ORDERS_A_BLOCK: u64 = 20;
 /// Longer than the leases of `cargo xtask chaos`.
 const LONGER_THAN_A_LEASE_MS: u64 = 2_400;
 
-/// What the client of one order was told.
+/// The record of one order, as its client was told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) order: u64,
@@ -189,9 +190,9 @@ pub(crate) struct Entry {
     pub(crate) contradictions: u64,
     /// Requests that no reply came to.
     pub(crate) lost_replies: u64,
-    /// How it ended, or why it did not.
+    /// The end of the order; none if it did not end.
     pub(crate) outcome: Option<Outcome>,
-    /// How long it took, with the time that its client thought.
+    /// The time that it took, with the time that its client thought.
     pub(crate) took: Duration,
 }
 

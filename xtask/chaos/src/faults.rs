@@ -70,7 +70,7 @@ pub(crate) struct Faults {
     thread: JoinHandle<Result<Counts>>,
 }
 
-/// How often each fault came.
+/// Counts each fault.
 #[derive(Default)]
 pub(crate) struct Counts([u64; FAULTS.len()]);
 
@@ -115,7 +115,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// As the program is told of them, and as the report names them.
+/// Names of the faults, for the program and for the report.
 const FAULTS: [(&str, &str); 3] = [
     ("restart", "restarts of the database, as after a crash"),
     ("terminate", "times that half of all backends were terminated"),

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Where everything is.
+/// The places where everything is.
 pub(crate) struct Place {
     pub(crate) program: PathBuf,
     /// A file, or the address of a database.
     pub(crate) store: OsString,
     pub(crate) trace: PathBuf,
-    /// What workers have to say.
+    /// The log of the workers.
     log: File,
 }
 

@@ -19,21 +19,21 @@ pub(crate) struct Options {
     /// For how long a new task is made when one ends
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
-    /// How many tasks are open at a time
+    /// Keep this many tasks open at a time
     #[arg(long, value_name = "N", default_value_t = 200)]
     tasks: u64,
-    /// What is killed, and what clients do, is the same for the same seed
+    /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
-    /// Where the tasks are
+    /// The store for the tasks
     #[arg(long, value_enum, default_value_t = Store::Sqlite)]
     store: Store,
 }
 
-/// What the workers share.
+/// The store that the workers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Store {
     /// A file, which stays as it is
@@ -42,7 +42,7 @@ enum Store {
     Postgres,
 }
 
-/// How long it goes, and with how much.
+/// The length and the size of a run.
 struct Plan {
     tasks: u64,
     seconds: u64,
@@ -52,7 +52,7 @@ struct Plan {
     thought_ms: u64,
     step_ms: u64,
     seed: u64,
-    /// How long from one fault of the database to the next.
+    /// The time from one fault of the database to the next.
     between_faults: Duration,
 }
 

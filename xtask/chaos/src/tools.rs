@@ -38,14 +38,14 @@ struct Text {
     value: String,
 }
 
-/// What an order comes to.
+/// The receipts of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Receipts {
     pub(crate) order: u64,
     pub(crate) flow: String,
-    /// What each step gave.
+    /// The result of each step.
     pub(crate) steps: BTreeMap<String, String>,
-    /// What each question was answered.
+    /// The answer to each question.
     pub(crate) answers: BTreeMap<String, String>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// For how long a run has its task, unless it says again that it lives
     #[arg(long, default_value_t = 1_500)]
     lease_ms: u64,
-    /// How long clients are asked to wait between two polls
+    /// The time that clients are asked to wait between two polls
     #[arg(long, default_value_t = 500)]
     poll_ms: u64,
     /// The tools that it serves
@@ -116,7 +116,7 @@ impl StoreAt {
     }
 }
 
-/// As a supervisor would, it tries again while the database is down or restarts.
+/// Connects as a supervisor would: it tries again while the database is down or restarts.
 async fn connect(address: &str) -> Result<Arc<dyn TaskStore>> {
     let give_up = Instant::now() + Duration::from_secs(30);
     let options = PostgresOptions::new(address)?;

@@ -1,4 +1,5 @@
-//! What the suite wrote down of each scenario, counted; and the report: a row a scenario, and a sentence.
+//! Counts the checks that the suite wrote down for each scenario, and writes the report: a row for each scenario, and a
+//! sentence.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Whether the suite ran the scenario and skipped all that is in it.
+    /// Returns true if the suite ran the scenario and skipped all that is in it.
     pub(crate) fn was_skipped(&self) -> bool {
         self.nothing_was_checked && self.other > 0 && self.warned == 0
     }
@@ -99,7 +100,7 @@ fn checks_file(results: &Path, scenario: &str) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Whether a folder such as `server-tools-list-2026-11-16T05-20-19-326Z` is of this scenario.
+/// Returns true if a folder such as `server-tools-list-2026-11-16T05-20-19-326Z` is of this scenario.
 fn is_of(folder: &str, scenario: &str) -> bool {
     let is_time = |rest: &str| rest.len() == TIME.len() && rest.starts_with('-') && rest.ends_with('Z');
     let names = [folder, folder.strip_prefix("server-").unwrap_or(folder)];

@@ -21,7 +21,7 @@ struct Options {
     /// The scenario
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO")]
     scenario: String,
-    /// What the scenario gives to work with, as JSON
+    /// The scenario's context, as JSON
     #[arg(long, env = "MCP_CONFORMANCE_CONTEXT")]
     context: Option<String>,
 }

@@ -18,13 +18,13 @@ pub(crate) struct Row {
     pub(crate) seen: Result<Told>,
 }
 
-/// What happened, and the version that was spoken, where it was told.
+/// The outcome, and the version that was spoken, where the program told it.
 pub(crate) struct Told {
     pub(crate) version: String,
     pub(crate) what: &'static str,
 }
 
-/// What a row runs.
+/// The program that a row runs.
 #[derive(Clone, Copy)]
 enum Run {
     Client(&'static Peer),
@@ -137,7 +137,7 @@ pub(crate) fn inspect(transport: Transport, places: &Places, said: &Path) -> Res
     Ok(Told { version: String::new(), what: "lists, and is told that it cannot be asked" })
 }
 
-/// What it printed, and what the tracker said.
+/// Runs the inspector. Returns what it printed, and what the tracker said.
 fn run_inspector(transport: Transport, places: &Places, said: &Path, more: &[&str]) -> Result<(Output, String)> {
     let launcher = places.packages.npm.join("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
     let mut words = [&places.packages.node, &launcher].map(|path| path.display().to_string()).to_vec();

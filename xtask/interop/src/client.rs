@@ -109,7 +109,7 @@ fn text_of_contents(contents: ResourceContents) -> String {
     }
 }
 
-/// What the handlers were asked, in order.
+/// The questions that the handlers were asked, in order.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<String>>>);
 

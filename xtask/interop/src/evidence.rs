@@ -18,7 +18,7 @@ use crate::peer::{PEERS, Peer};
 use crate::process::{Places, Served};
 use crate::script;
 
-/// What shows a fault. Those with data of their own have it in `xtask/interop/exchanges`.
+/// Evidence of a fault. Faults with data of their own have it in `xtask/interop/exchanges`.
 pub(crate) enum Evidence {
     /// A client is given replies, of which it does not take one, although it may be given it. With another in its place,
     /// the scenario completes.
@@ -32,7 +32,7 @@ pub(crate) enum Evidence {
     OtherStream,
 }
 
-/// What went over the wire, for the page.
+/// The exchange on the wire, for the page.
 pub(crate) struct Shown {
     pub(crate) sent: String,
     pub(crate) came: String,

@@ -1,4 +1,4 @@
-//! What a client must have printed, and a server done.
+//! The output that a client must have printed, and the effects that a server must have had.
 
 use std::process::Output;
 
@@ -9,7 +9,7 @@ use crate::matrix::{Cell, Seen, Side};
 use crate::process::all_of;
 use crate::scenario::End;
 
-/// What a client of the matrix prints.
+/// The output of a client of the matrix.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Printed {

@@ -1,4 +1,4 @@
-//! What other SDKs are known to do wrong: which cells fail by it, and the exchange that shows it without our software.
+//! Known faults of other SDKs: the cells that fail by each, and the exchange that shows it without our software.
 
 use crate::evidence::Evidence;
 use crate::matrix::{Cell, Side};
@@ -14,7 +14,7 @@ pub(crate) struct Fault {
     /// Part of what is seen of it in those cells.
     pub(crate) seen: &'static str,
     pub(crate) what: &'static str,
-    /// What the specification says.
+    /// The clause of the specification.
     pub(crate) clause: &'static str,
     pub(crate) evidence: Evidence,
 }
@@ -130,7 +130,7 @@ const ON_STREAMS: &str = "2025-11-25, transports, Listening for Messages from th
                           GET\"; \"The server MAY send JSON-RPC requests and notifications on the stream. These messages \
                           SHOULD be unrelated to any concurrently-running JSON-RPC request from the client.\"";
 
-/// What rmcp's client says to a reply that it cannot read.
+/// The error of rmcp's client for a reply that it cannot read.
 const UNEXPECTED: &str = "Unexpected response type";
 
 #[cfg(test)]

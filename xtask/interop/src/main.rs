@@ -65,7 +65,7 @@ fn run(options: &Options) -> Result<Outcome> {
 }
 
 impl Options {
-    /// Whether the cells of an SDK are run.
+    /// Returns true if the cells of an SDK are to be run.
     fn chooses(&self, peer: &str) -> bool {
         self.only.as_ref().is_none_or(|only| peer.to_lowercase().contains(&only.to_lowercase()))
     }

@@ -52,7 +52,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What each letter stands for, with the version of the SDK and the place where it was looked at.
+    /// Explains each letter, with the version of the SDK and the place where it was looked at.
     pub(crate) fn absences(&self) -> Result<String> {
         let mut text = "\n## What an SDK does not have\n\n".to_owned();
         for (mark, (peer, why)) in self.absences.iter().enumerate() {
@@ -94,7 +94,7 @@ fn number(fault: &Fault) -> usize {
     FAULTS.iter().position(|other| std::ptr::eq(other, fault)).map_or(0, |place| place + 1)
 }
 
-/// What each number stands for, with the exchange that shows it.
+/// Explains each number, with the exchange that shows it.
 pub(crate) fn faults(shown: &[Shown]) -> Result<String> {
     let mut text = FAULTS_OPENING.to_owned();
     for (fault, Shown { sent, came, but }) in FAULTS.iter().zip(shown) {

@@ -71,7 +71,7 @@ impl Group {
         })
     }
 
-    /// What the server did, it said on the client's standard error.
+    /// Runs a cell over stdio: the server's effects come on the client's standard error.
     fn over_stdio(self, cell: Cell, places: &Places) -> Result<Seen> {
         let mut words = places.words(self.client(), &[cell.scenario.name, cell.era.word(), "stdio"]);
         words.extend(places.words(self.server(), &["stdio"]));
@@ -88,7 +88,7 @@ impl Group {
     }
 }
 
-/// Which side another SDK is on; ours is on the other one.
+/// The side that another SDK is on; ours is on the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -117,7 +117,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Whether these are the same, however they came about.
+    /// Returns true if these are the same, however they came about.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.peer.name == other.peer.name
             && self.scenario.name == other.scenario.name
@@ -132,7 +132,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What was seen.
+/// The result of a cell.
 pub(crate) enum Seen {
     Passed,
     /// The client says that its SDK has no such thing.

@@ -37,9 +37,9 @@ pub(crate) fn all_of(output: &Output) -> String {
 pub(crate) struct Served {
     process: Child,
     address: SocketAddr,
-    /// What it says, on both its outputs: in a file, in which a line is as soon as it was written.
+    /// The file that takes both its outputs: a line is in it as soon as the process has written it.
     said: PathBuf,
-    /// How much of that was read.
+    /// The bytes of it that were read.
     read: usize,
 }
 
@@ -71,7 +71,7 @@ impl Served {
         format!("http://{}/mcp", self.address)
     }
 
-    /// What it has said since this was last asked.
+    /// Returns what it has said since the last call.
     pub(crate) fn news(&mut self) -> Result<String> {
         let said = fs::read(&self.said)?;
         let news = String::from_utf8_lossy(&said[self.read..]).into_owned();
@@ -100,16 +100,17 @@ fn unused_address() -> Result<SocketAddr> {
     }
 }
 
-/// Whether there is a listener: not so if a connection was made from the very port that it goes to, and met itself.
+/// Returns true if there is a listener: not so if a connection was made from the very port that it goes to, and met
+/// itself.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }
 
 pub(crate) struct Places {
     pub(crate) packages: Sdks,
-    /// Where cargo puts programs.
+    /// The folder where cargo puts programs.
     pub(crate) programs: PathBuf,
-    /// Where files of a run may be written.
+    /// The folder for the files of a run.
     pub(crate) folder: PathBuf,
 }
 
@@ -165,7 +166,7 @@ pub(crate) fn tracker_words(places: &Places) -> [String; 2] {
 /// A key for tests.
 pub(crate) const KEYS: &str = "tracker=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
-/// What it says when it has made the link of the scenario.
+/// The line that it prints when it has made the link of the scenario.
 pub(crate) const LINKED: &str = "tracker: #4522 is linked to #4301";
 
 /// Does each piece of work, of which some run beside each other.

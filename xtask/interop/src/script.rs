@@ -58,7 +58,7 @@ pub(crate) struct Lacking {
     request: String,
     /// The header that it lacks.
     header: Option<String>,
-    /// Where in the request it lacks a member.
+    /// The place in the request where it lacks a member.
     within: Option<String>,
     member: Option<String>,
 }
@@ -81,7 +81,7 @@ pub(crate) fn show_lack(playing: &Playing<'_>, lacking: Lacking) -> Result<Shown
     Ok(Shown { sent: "the replies of the script".to_owned(), came, but: String::new() })
 }
 
-/// What a client has asked.
+/// A request of a client.
 struct Asked {
     /// The names of its headers, in lower case.
     headers: Vec<String>,
@@ -89,7 +89,7 @@ struct Asked {
 }
 
 impl Playing<'_> {
-    /// What the client printed, and what it asked.
+    /// Plays the scenario. Returns what the client printed, and what it asked.
     fn play(&self, replies: Vec<Scripted>) -> Result<(Output, Vec<Asked>)> {
         let server = Server::start(replies)?;
         let url = format!("http://{}/mcp", server.address);

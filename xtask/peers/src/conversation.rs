@@ -11,14 +11,14 @@ pub(crate) struct Person {
     asked: Mutex<Vec<String>>,
 }
 
-/// What a person does with a form.
+/// A person's answer to a form.
 pub(crate) enum Answer {
     Accept(Map<String, Value>),
     Decline,
     Cancel,
 }
 
-/// What the model behind a person says, whatever it is asked.
+/// The reply of the model behind a person, whatever it is asked.
 pub(crate) const COMPLETION: &str = "Paris";
 pub(crate) const MODEL: &str = "test";
 /// The one directory that a person works in.
@@ -91,7 +91,7 @@ pub(crate) enum Outcome {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ended {
-    /// What was negotiated, if the SDK tells.
+    /// The version that was negotiated, if the SDK tells.
     pub(crate) version: Option<String>,
     pub(crate) asked: Vec<String>,
     #[serde(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct Reply {
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<i32>,
-    /// Whether it was reached through a task, where one was asked for.
+    /// True if it was reached through a task, where one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<bool>,
 }

@@ -77,7 +77,7 @@ async fn update_work_item(ctx: Context, work_item: u64, fields: Value) -> Result
     Ok(closed_as_duplicate(work_item, original))
 }
 
-/// What is asked before the first `?` is asked in one round.
+/// Asks in one round all that comes before the first `?`.
 async fn mixed(ctx: Context) -> Result<String, Error> {
     let sample = CreateMessageRequestParams::new()
         .with_message(SamplingMessage::user().with(CAPITAL))

@@ -1,4 +1,4 @@
-//! What an attack is made of: connections that misbehave at a set rate, and the account of what they sent.
+//! The parts of an attack: connections that misbehave at a set rate, and the account of what they sent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::message::{Post, session_call};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Which one
+    /// The attack to run
     name: String,
     #[arg(long)]
     server: SocketAddr,
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     scale: usize,
 }
 
-/// What an attack sent, and how much of it was refused.
+/// The requests of an attack, and how many of them the server refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) connections: u64,
@@ -102,16 +102,16 @@ pub(crate) struct Hostile {
 /// Streams of HTTP/2 that are opened one after another and held.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Streams {
-    /// How many bytes of each reply the server may send; none of them is read.
+    /// The bytes of each reply that the server may send; none of them is read.
     pub(crate) window: u32,
-    /// How many are open at a time.
+    /// The number of requests open at a time.
     pub(crate) most: usize,
-    /// How many are opened a second.
+    /// The number of requests opened a second.
     pub(crate) rate: f64,
     pub(crate) body: Body,
 }
 
-/// How the body of a request is sent.
+/// The way in which the body of a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Whole,
@@ -270,7 +270,7 @@ impl Hostile {
     }
 }
 
-/// Whether this is the beginning of a message that is an error.
+/// Returns true if this is the beginning of a message that is an error.
 fn is_error(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{")
         && serde_json::from_slice::<Value>(bytes).is_ok_and(|message| message.get("error").is_some())

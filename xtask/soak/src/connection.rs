@@ -139,7 +139,7 @@ impl Http2 {
         Ok(Self { send, driver })
     }
 
-    /// Whether the connection is still driven.
+    /// Returns true if the connection is still driven.
     pub(crate) fn is_open(&self) -> bool {
         !self.driver.is_finished()
     }

@@ -41,7 +41,7 @@ pub(crate) fn start(
     crowd
 }
 
-/// What a connection does.
+/// The role of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Calls a tool that answers at once, and now and then one with a large result.
@@ -92,7 +92,7 @@ struct Client {
 /// A stream that is read in the background.
 struct Subscription {
     reader: AbortHandle,
-    /// Whether it was told of a change since the last look.
+    /// True if it was told of a change since the last look.
     told: Arc<AtomicBool>,
     quiet_since: Instant,
 }
@@ -316,8 +316,8 @@ fn refusal(response: &Response) -> Option<String> {
     (message["result"]["isError"] == true).then(|| format!("failed: {}", message["result"]["content"][0]["text"]))
 }
 
-/// How long an honest client waits for a reply.
+/// The time that an honest client waits for a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TASK_PATIENCE: Duration = Duration::from_secs(20);
-/// As browsers have it, about.
+/// About the window that browsers have.
 const WINDOW: u32 = 1 << 20;

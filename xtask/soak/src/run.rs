@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// The folder for the server's file of tasks and its log
     #[arg(long)]
     folder: PathBuf,
-    /// How long all of it may take
+    /// The seconds that all of it may take
     #[arg(long, default_value_t = 600)]
     seconds: u64,
     /// By how much limits and requests are smaller than in a long soak
@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// How long each part takes.
+/// The length of each part.
 struct Plan {
     baseline: Duration,
     attack: Duration,
@@ -130,7 +130,7 @@ impl Phase {
         Ok(Self { began: samples.now(), busy: server.taken()?.busy })
     }
 
-    /// When it was, and how much of its core the server used meanwhile.
+    /// Returns the time of the phase, and the share of its core that the server used in it.
     fn end(self, server: &ServerProcess, samples: &Samples) -> Result<(Range<Duration>, f64)> {
         let time = self.began..samples.now();
         let busy = server.taken()?.busy.saturating_sub(self.busy);

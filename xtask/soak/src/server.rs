@@ -32,7 +32,7 @@ pub(crate) struct Options {
 
 /// The resource that changes each second.
 pub(crate) const CLOCK: &str = "soak://clock";
-/// What says where the server listens.
+/// The words with which the server says where it listens.
 pub(crate) const LISTENING: &str = "listening on ";
 
 /// Smaller than by default, so that what goes beyond them shows.
@@ -44,7 +44,7 @@ const TASK_BYTES_OF_CALLER: u64 = 16 << 20;
 const TASK_BYTES: u64 = 256 << 20;
 /// Short, so that what is kept of tasks is swept in the time of a soak.
 const TASK_TTL: Duration = Duration::from_secs(30);
-/// What a connection may take beside its requests: buffers, a head, and on HTTP/2 what waits to be read.
+/// The bytes that a connection may take beside its requests: buffers, a head, and on HTTP/2 those that wait to be read.
 const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;
 
 /// All that may be kept by these settings for callers that want as much as they can have.

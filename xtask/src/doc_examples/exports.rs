@@ -1,4 +1,4 @@
-//! What a crate exports: its public items, by the paths at which others find them.
+//! The exports of a crate: its public items, by the paths at which others find them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,7 +55,7 @@ struct Tree {
 #[derive(Default)]
 struct Module {
     definitions: Vec<Definition>,
-    /// What it gives on.
+    /// The names that it re-exports.
     exports: Vec<UsedName>,
     /// The public modules in it.
     children: Vec<String>,
@@ -64,7 +64,7 @@ struct Module {
 /// The files of a crate, by the modules that they are.
 type Files = BTreeMap<Vec<String>, SourceFile>;
 
-/// Where an item is defined, the item, and where it is found.
+/// The module that defines an item, the item, and the path at which others find it.
 type Found<'a> = (Vec<String>, &'a Definition, String);
 
 impl Tree {
@@ -168,7 +168,7 @@ pub(super) struct Definition {
     pub(super) example: Example,
 }
 
-/// Where an item's example would stand.
+/// The place where an item's example would stand.
 pub(super) enum Example {
     /// In its own comment: whether there is one.
     Own(bool),
@@ -216,7 +216,7 @@ pub(super) fn made_by(call: &ItemMacro) -> Vec<Definition> {
     made
 }
 
-/// Whether a macro writes an example for what it makes.
+/// Returns true if a macro writes an example for what it makes.
 pub(super) fn writes_example(tokens: TokenStream) -> bool {
     let mut comment = Vec::new();
     comments(tokens, &mut comment);
@@ -242,7 +242,7 @@ fn line(token: &TokenTree) -> Option<String> {
     text_of_doc(&attribute)
 }
 
-/// Whether a comment has a code block that rustdoc compiles and runs.
+/// Returns true if a comment has a code block that rustdoc compiles and runs.
 pub(super) fn has_example(comment: &[String]) -> bool {
     let mut within = false;
     for line in comment.iter().flat_map(|text| text.lines()) {

@@ -14,7 +14,7 @@ pub(super) struct Row {
     pub(super) ended: Ended,
 }
 
-/// How a stage ended.
+/// The end of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
     With(Outcome),
@@ -63,7 +63,8 @@ fn seconds(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64())
 }
 
-/// What was not looked at, which must not pass for passed, and then what failed: the last that a contributor reads.
+/// The last lines that a contributor reads: the stages that did not run, which must not pass for passed, and then those
+/// that failed.
 pub(super) fn last_lines(rows: &[Row]) -> Vec<String> {
     let not_run = |ended: &Ended, reason: &str| {
         let names: Vec<_> = rows.iter().filter(|row| row.ended == *ended).map(|row| row.stage).collect();

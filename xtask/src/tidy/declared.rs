@@ -1,4 +1,4 @@
-//! What is declared of the workspace's structure: its layers, edges and budgets. A change here is a decision.
+//! The declared structure of the workspace: its layers, edges and budgets. A change here is a decision.
 
 /// A crate whose modules lie in layers: each imports from those below it only.
 pub(super) struct Layered {

@@ -49,7 +49,7 @@ fn tree(budget: &Budget) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// What is wrong with the features of the commands that users install.
+/// Finds what is wrong with the features of the commands that users install.
 pub(super) fn not_shipped() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (package, feature) in NOT_SHIPPED {

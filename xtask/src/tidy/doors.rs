@@ -75,7 +75,7 @@ fn followed(mut import: Vec<String>, given_on: &BTreeMap<Vec<String>, Vec<String
     import
 }
 
-/// Where each name comes from that a module has from one below it. A module is where its name is.
+/// Maps each name that a module re-exports from one below it to its origin. A module is where its name is.
 fn given_on(files: &[SourceFile]) -> BTreeMap<Vec<String>, Vec<String>> {
     let names = files.iter().flat_map(|file| {
         uses(file).filter_map(|(_, path, name)| {
@@ -88,12 +88,12 @@ fn given_on(files: &[SourceFile]) -> BTreeMap<Vec<String>, Vec<String>> {
     names.collect()
 }
 
-/// Whether a file takes a name only to give it on.
+/// Returns true if a file takes a name only to re-export it.
 fn gives_on(file: &SourceFile, import: &[String]) -> bool {
     uses(file).any(|(is_given_on, path, _)| is_given_on && from_root(&path, &file.module) == import)
 }
 
-/// What a file uses: whether it gives that on, its path, and its name there.
+/// The names that a file uses: with each, true if the file re-exports it, its path, and its name there.
 fn uses(file: &SourceFile) -> impl Iterator<Item = (bool, Vec<String>, String)> {
     let items = file.syntax.items.iter().filter_map(|item| match item {
         syn::Item::Use(item) => Some(item),

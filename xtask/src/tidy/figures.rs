@@ -129,7 +129,7 @@ fn per_hundred(part: usize, whole: usize) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// How many lines a function has that is read at a glance.
+/// The most lines of a function that is read at a glance.
 const SHORT: usize = 20;
 /// Doors are files for each 1000 lines of code. The lengths of functions are in lines; comments are lines, for each 100
 /// of code.

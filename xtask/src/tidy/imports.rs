@@ -1,4 +1,4 @@
-//! What the library code of a file imports from its own crate, in a `use` or by a path in code.
+//! The imports of a file's library code from its own crate, in a `use` or by a path in code.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -11,7 +11,7 @@ pub(super) fn of_file(file: &SourceFile) -> Vec<Vec<String>> {
     starting_with(STARTS.map(str::to_owned).to_vec(), file)
 }
 
-/// As [`of_file`], and what the file names by a path that begins with a module below it.
+/// The paths of [`of_file`], and those that begin with a module below the file.
 pub(super) fn with_children(file: &SourceFile) -> Vec<Vec<String>> {
     let modules = file.syntax.items.iter().filter_map(|item| match item {
         Item::Mod(item) if item.content.is_none() => Some(item.ident.to_string()),
@@ -42,7 +42,7 @@ impl Imports {
         }
     }
 
-    /// What a macro is told is no syntax yet: paths are found as `crate`, `::` and a name.
+    /// Finds paths in the tokens of a macro as `crate`, `::` and a name: they are no syntax yet.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (at, token) in tokens.iter().enumerate() {

@@ -52,7 +52,7 @@ fn openings_of_file(file: &TextFile) -> Vec<String> {
     found
 }
 
-/// What a line of a doc comment says.
+/// The text of a line of a doc comment.
 fn said(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start)
@@ -79,8 +79,8 @@ fn machine_path(line: &str) -> Option<&str> {
     })
 }
 
-/// Whether a folder's name between these is the first of an absolute path. In a URL, such as the `file:` ones of the
-/// specification, and in a longer path, something stands before its slash.
+/// Returns true if a folder's name between these is the first of an absolute path. In a URL, such as the `file:` ones
+/// of the specification, and in a longer path, something stands before its slash.
 fn is_path(before: &str, after: &str) -> bool {
     let Some(before) = before.strip_suffix('/') else { return false };
     let begins = before.chars().next_back().is_none_or(|last| !(last.is_alphanumeric() || "/._-}>:".contains(last)));

@@ -1,4 +1,4 @@
-//! What `cargo xtask` and the programs that it starts share: where things are, how a program ends, and packages of others.
+//! Helpers that `cargo xtask` and the programs that it starts share: places, exits of programs, and packages of others.
 
 pub mod packages;
 
@@ -21,7 +21,7 @@ pub fn programs() -> Result<PathBuf> {
     Ok(program.parent().context("a program lies in a folder")?.to_owned())
 }
 
-/// Where cargo puts what it builds: the folder above that of a profile.
+/// The folder where cargo puts what it builds: the one above that of a profile.
 pub fn target() -> Result<PathBuf> {
     Ok(programs()?.parent().context("a profile has a folder")?.to_owned())
 }
@@ -43,7 +43,7 @@ pub fn print(report: &str) -> Result<()> {
     }
 }
 
-/// How a command that did its work ended.
+/// The end of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a fourth ending is a change of every command")]
 pub enum Outcome {

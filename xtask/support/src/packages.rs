@@ -19,7 +19,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Whether it is to be run: where there is npm, and in a CI, which relies on it.
+    /// Returns true if the suite is to be run: where there is npm, and in a CI, which relies on it.
     pub fn is_wanted() -> bool {
         is_wanted(has_npm(), is_ci())
     }
@@ -47,7 +47,7 @@ pub struct Sdks {
 }
 
 impl Sdks {
-    /// Whether they are to be talked with: where there are npm and a Python that makes environments, and in a CI.
+    /// Returns true if we are to talk with them: where there are npm and a Python that makes environments, and in a CI.
     pub fn are_wanted() -> bool {
         is_wanted(has_npm() && has_python(), is_ci())
     }

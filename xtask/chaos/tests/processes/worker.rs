@@ -15,7 +15,7 @@ use mrtr_tasks::{TaskId, TaskRecord, TaskStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Where workers keep their tasks.
+/// The folder where workers keep their tasks.
 pub(crate) struct Place {
     folder: TempDir,
     /// The address of a database; without one, tasks are in a file, and go by a clock that tests set.
@@ -168,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Whether a run of the trace is this process's.
+    /// Returns true if a run of the trace is this process's.
     pub(crate) fn has(&self, began: &Value) -> bool {
         began["run"].as_str().unwrap().starts_with(&format!("{}@", self.process.id()))
     }

@@ -31,7 +31,7 @@ struct Options {
     /// The keys that states are sealed with, the sealing one first; one of this process if none are given
     #[arg(long, value_name = "KID:BASE64[,…]")]
     state_keys: Option<KeyRing>,
-    /// How long a client may take to come back with a state
+    /// The time within which a client must come back with a state
     #[arg(long, value_name = "MILLISECONDS")]
     state_ttl_ms: Option<u64>,
     /// Takes the text of a bearer token for the caller's name

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// The differences that are meant to be there, and why
     #[arg(long, value_name = "FILE")]
     differences: Option<PathBuf>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }

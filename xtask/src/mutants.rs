@@ -10,14 +10,14 @@ use crate::{Outcome, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Changes only lines that differ from this commit; unless told otherwise, from where the branch left main, or
-    /// from the commit before where nothing was branched
+    /// Change only lines that differ from this commit; unless told otherwise, from where the branch left main, or from
+    /// the commit before where nothing was branched
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Changes these files whole, such as 'crates/mrtr-flow/src/engine/**'; with --base, only what differs in them
+    /// Change these files whole, such as 'crates/mrtr-flow/src/engine/**'; with --base, only what differs in them
     #[arg(long, value_name = "GLOB")]
     files: Vec<String>,
-    /// Takes the K-th of N parts, counted from 0
+    /// Take the K-th of N parts, counted from 0
     #[arg(long, value_name = "K/N")]
     shard: Option<String>,
     /// Pass these arguments on to cargo-mutants, such as `-- --list`

@@ -18,16 +18,16 @@ use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, Metadata, cargo, metadata};
 
 #[derive(clap::Args)]
 pub(crate) struct Bench {
-    /// Measures less, and less precisely
+    /// Measure less, and less precisely
     #[arg(long)]
     quick: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    /// Commit the instructions that are counted, for this reason; with the group `instructions` only
     #[arg(long, value_name = "REASON", requires = "group")]
     accept: Option<String>,
-    /// Measures this alone, and leaves docs/BENCHMARKS.md as it is
+    /// Measure this alone, and leave docs/BENCHMARKS.md as it is
     #[arg(value_parser = GROUPS)]
     group: Option<String>,
 }
@@ -55,7 +55,7 @@ impl Bench {
 
 #[derive(clap::Args)]
 pub(crate) struct Chaos {
-    /// For how long a new task is made when one ends
+    /// Make a new task when one ends, for this many minutes
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
     /// Keep this many tasks open at a time
@@ -64,7 +64,7 @@ pub(crate) struct Chaos {
     /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Some seconds with 30 tasks, as in `cargo xtask test`
+    /// Run for some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
     /// The store for the tasks
@@ -112,10 +112,10 @@ pub(crate) struct Soak {
     /// Take a minute, with a debug build and limits that are smaller by 16
     #[arg(long, conflicts_with = "minutes")]
     short: bool,
-    /// Runs these attacks alone
+    /// Run these attacks alone
     #[arg(long, value_name = "NAME,…")]
     attacks: Option<String>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -160,10 +160,10 @@ const SHORT_NOISE_MS: &str = "1000";
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Interop {
-    /// Writes docs/INTEROP.md, instead of comparing it
+    /// Write docs/INTEROP.md, instead of comparing it
     #[arg(long, conflicts_with = "only")]
     write: bool,
-    /// Runs only the cells of the SDKs whose name has this in it, and leaves the page alone
+    /// Run only the cells of the SDKs whose name has this in it, and leave the page alone
     #[arg(long, value_name = "SDK")]
     only: Option<String>,
 }

@@ -10,7 +10,7 @@ use crate::{Outcome, workspace};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
-    /// Writes nothing, and fails where a file is not what would be written
+    /// Write nothing, and fail where a file is not what would be written
     #[arg(long)]
     check: bool,
 }

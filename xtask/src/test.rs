@@ -16,10 +16,10 @@ use report::{Ended, Row};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Runs only what a contributor wants every few minutes: format, tidy, clippy, unit and integration tests
+    /// Run only what a contributor wants every few minutes: format, tidy, clippy, unit and integration tests
     #[arg(long, conflicts_with = "only")]
     fast: bool,
-    /// Runs only this stage; may be given more than once
+    /// Run only this stage; may be given more than once
     #[arg(long, value_name = "STAGE", value_parser = STAGES.map(|stage| stage.name))]
     only: Vec<String>,
 }

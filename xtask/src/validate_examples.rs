@@ -18,16 +18,16 @@ pub(crate) struct Options {
     /// The revision of that folder or document, or the only one to look at: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, value_name = "REVISION")]
     revision: Option<Revision>,
-    /// A document whose JSON blocks are judged where they stand
+    /// A Markdown document; its JSON blocks are judged where they stand
     #[arg(long, value_name = "FILE", requires = "revision", conflicts_with_all = ["dir", "self_test"])]
     markdown: Option<PathBuf>,
     /// The document's known mistakes, instead of `schema/errata/<its name>.json`
     #[arg(long, value_name = "FILE", requires = "markdown")]
     errata: Option<PathBuf>,
-    /// Renames each field in turn, in examples and in schemas, and reports which change went unnoticed
+    /// Rename each field in turn, in examples and in schemas, and report which change went unnoticed
     #[arg(long, conflicts_with = "dir")]
     self_test: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }

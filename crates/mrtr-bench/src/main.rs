@@ -40,16 +40,16 @@ use server::Candidate;
 #[derive(Parser)]
 #[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// Measures less, and less precisely
+    /// Measure less, and less precisely
     #[arg(long)]
     quick: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    /// Commit the instructions that are counted, for this reason; with the group `instructions` only
     #[arg(long, value_name = "REASON", requires = "group", value_parser = NonEmptyStringValueParser::new())]
     accept: Option<String>,
-    /// Measures this alone, and leaves the document as it is
+    /// Measure this alone, and leave the document as it is
     group: Option<GroupName>,
     #[command(subcommand)]
     part: Option<Part>,
@@ -98,7 +98,7 @@ impl GroupName {
 /// A part that the benchmark runs in a process of its own.
 #[derive(Subcommand)]
 enum Part {
-    /// Serves the tracker, to be measured
+    /// Serve the tracker, to be measured
     #[command(hide = true)]
     Serve {
         candidate: Candidate,
@@ -107,19 +107,19 @@ enum Part {
         #[arg(long)]
         core: Option<usize>,
     },
-    /// Keeps tasks, phase by phase, as it is told
+    /// Keep tasks, phase by phase, as the parent process tells
     #[command(hide = true)]
     KeepTasks(tasks::child::Options),
-    /// Writes to a file without a pause, until it is killed
+    /// Write to a file without a pause, until it is killed
     #[command(hide = true)]
     WriteWithoutPause(tasks::neighbour::Options),
-    /// Serves, with so many tasks that wait, and measures what it is told
+    /// Serve with so many tasks that wait, and measure what the parent process tells
     #[command(hide = true)]
     WaitWithTasks { waiting: usize },
-    /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
+    /// Run a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
-    /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
+    /// Count allocations, parses and openings of a request, and fail if it is not one parse and one opening
     Calls,
 }
 

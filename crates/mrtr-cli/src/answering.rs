@@ -26,16 +26,16 @@ pub(crate) use answers::Answers;
 
 #[derive(clap::Args)]
 pub(crate) struct AnsweringOptions {
-    /// Takes answers from this JSON file, from key to answer; `-` is standard input
+    /// Take answers from this JSON file, from key to answer; `-` is standard input
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Lets the server ask a model, which says this
+    /// Answer sampling requests with this text
     #[arg(long, value_name = "TEXT", conflicts_with = "sample_command")]
     sample_with: Option<String>,
-    /// Lets the server ask a model: this command, which reads the request as JSON and writes its answer
+    /// Answer sampling requests with this command, which reads the request as JSON and writes its answer
     #[arg(long, value_name = "COMMAND")]
     sample_command: Option<String>,
-    /// Shows this folder or file:// URI to the server; may be given more than once
+    /// Show this folder or file:// URI to the server; may be given more than once
     #[arg(long = "root", value_name = "URI")]
     roots: Vec<String>,
 }

@@ -22,7 +22,7 @@ pub(crate) use ending::explained;
 
 #[derive(clap::Args)]
 pub(crate) struct OutputOptions {
-    /// Writes the result as JSON, all of it
+    /// Write the whole result as JSON
     #[arg(long)]
     json_output: bool,
 }

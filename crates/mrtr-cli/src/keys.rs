@@ -25,9 +25,9 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Makes a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
+    /// Make a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
     New {
-        /// The file, which is for its owner only; one that is there is not written over
+        /// The file, for its owner only; an existing file is not overwritten
         file: Option<PathBuf>,
         /// The deployment that shares the keys: its states open nowhere else
         #[arg(long, default_value = "mrtr-demo", value_name = "ID")]
@@ -36,7 +36,7 @@ enum Command {
         #[arg(long, value_name = "ID")]
         id: Option<String>,
     },
-    /// Replaces a key in three deployments: add a new one, let it seal, drop the old one
+    /// Replace a key in three deployments: add a new one, let it seal, drop the old one
     Rotate {
         /// The file of keys
         file: PathBuf,
@@ -48,11 +48,11 @@ enum Command {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Step {
-    /// A new key opens, and does not seal yet
+    /// Add a new key, which opens states and does not seal yet
     Add,
-    /// The newest key seals, and the others open
+    /// Let the newest key seal; the others still open
     Promote,
-    /// All keys but the sealing one are dropped
+    /// Drop all keys but the sealing one
     Drop,
 }
 

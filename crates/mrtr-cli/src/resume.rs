@@ -17,18 +17,18 @@ use crate::shown::{QUIET, styled};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The file that the call was saved in. It is removed once the call is done
+    /// The file of the saved call. It is removed once the call is done
     file: PathBuf,
     /// The server's URL, with the credentials that are not saved; or its new one, along with --trust-server
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Goes on though the call does not say that it began at this server: its state and its answers go there
+    /// Resume the call at this server, though it does not say that it began here: its state and its answers go there
     #[arg(long)]
     trust_server: bool,
-    /// Ends the task that the call has become, instead of following it
+    /// End the task that the call has become, instead of following it
     #[arg(long)]
     cancel: bool,
-    /// Keeps the file when the call is done
+    /// Keep the file when the call is done
     #[arg(long)]
     keep: bool,
     #[command(flatten)]

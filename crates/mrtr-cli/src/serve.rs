@@ -24,16 +24,16 @@ use crate::shown::{NAME, QUIET, styled};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Listens on this port of this machine; 0 is any that is free
+    /// Listen on this port of this machine; 0 takes any free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     port: u16,
-    /// Serves on standard input and output instead
+    /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     stdio: bool,
-    /// Keeps tasks in this SQLite file, which is made if there is none; what was used once goes into one beside it
+    /// Keep tasks in this SQLite file, which is made if there is none; what was used once goes into one beside it
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Seals states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or with one that ends with it
+    /// Seal states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or with one that ends with it
     #[arg(long, value_name = "FILE")]
     state_keys: Option<PathBuf>,
 }

@@ -21,13 +21,13 @@ use crate::shown::{QUIET, Trace, styled};
 
 #[derive(clap::Args)]
 pub(crate) struct ReachOptions {
-    /// Shows this bearer token to the server
+    /// Show this bearer token to the server
     #[arg(long, env = "MRTR_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<String>,
-    /// Sends this header with every request; may be given more than once
+    /// Send this header with every request; may be given more than once
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<Header>,
-    /// Shows each message as it goes out or comes in. There are answers in them
+    /// Show each message as it goes out or comes in. There are answers in them
     #[arg(long)]
     trace: bool,
 }

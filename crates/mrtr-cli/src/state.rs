@@ -23,14 +23,14 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Shows how a state was sealed, and with its keys what it is for. Answers are shown with --payload only
+    /// Show how a state was sealed, and with its keys what it is for. Answers are shown with --payload only
     Inspect {
         /// The state: the text of `requestState`
         token: String,
-        /// The keys that it was sealed with
+        /// The keys that sealed it
         #[arg(long, value_name = "FILE")]
         keys: Option<PathBuf>,
-        /// Shows what is inside as well: there may be answers and secrets in it
+        /// Show its content as well: there may be answers and secrets in it
         #[arg(long, requires = "keys")]
         payload: bool,
     },

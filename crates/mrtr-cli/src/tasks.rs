@@ -25,35 +25,35 @@ pub(crate) struct Options {
     /// The SQLite file in which a server keeps its tasks
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Lists tasks in the order of their creation
+    /// List tasks in the order of their creation
     List {
-        /// Also those that have ended
+        /// List also the tasks that have ended
         #[arg(long)]
         all: bool,
-        /// Only those that are set aside: their runs were lost, and they wait for `retry`
+        /// List only the tasks that are set aside: their runs were lost, and they wait for `retry`
         #[arg(long, conflicts_with = "all")]
         set_aside: bool,
     },
-    /// Shows a task: what is known of it, and nothing of what it holds
+    /// Show a task: what is known of it, and nothing of what it holds
     Show {
-        /// Its id
+        /// The task's id
         id: String,
     },
-    /// Ends a task
+    /// End a task
     Cancel {
-        /// Its id
+        /// The task's id
         id: String,
     },
-    /// Runs a task again, however many of its runs were lost, also if it is set aside
+    /// Run a task again, however many of its runs were lost, also if it is set aside
     Retry {
-        /// Its id
+        /// The task's id
         id: String,
     },
 }

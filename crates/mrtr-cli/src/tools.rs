@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// The server's URL
     #[arg(value_name = "URL", required_unless_present = "stdio", conflicts_with = "stdio")]
     url: Option<String>,
-    /// Starts this command as the server, and talks to it over its standard input and output
+    /// Start this command as the server, and talk to it over its standard input and output
     #[arg(long, value_name = "COMMAND")]
     stdio: Option<String>,
-    /// Writes them as JSON, with their schemas
+    /// Write the tools as JSON, with their schemas
     #[arg(long)]
     json: bool,
     #[command(flatten)]

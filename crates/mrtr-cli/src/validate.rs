@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// The revision that it is about: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, default_value_t = Revision::V2026_07_28, value_name = "REVISION")]
     revision: Revision,
-    /// The document's known mistakes: these pass, and one that is not there any more fails
+    /// The document's known mistakes: these pass, and a listed one that is not there any more fails
     #[arg(long, value_name = "FILE")]
     errata: Option<PathBuf>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }

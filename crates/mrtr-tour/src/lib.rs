@@ -25,13 +25,13 @@ use stories::{STORIES, Story};
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
-    /// Plays this story alone; may be given more than once
+    /// Play this story alone; may be given more than once
     #[arg(long = "story", value_name = "NAME", value_parser = PossibleValuesParser::new(STORIES.map(|story| story.name)))]
     stories: Vec<String>,
-    /// Lists the stories, and plays none
+    /// List the stories, and play none
     #[arg(long)]
     list: bool,
-    /// Writes one JSON document: the stories with their messages, effects and claims
+    /// Write one JSON document: the stories with their messages, effects and claims
     #[arg(long, conflicts_with = "list")]
     json: bool,
     #[command(subcommand)]

@@ -36,7 +36,7 @@ pub(crate) struct Options {
     /// The number of orders that are open at a time
     #[arg(long)]
     tasks: u64,
-    /// For how long a new one is made when one ends; none is, if there is no time
+    /// The seconds in which a new order is made when one ends; none is made if it is 0
     #[arg(long, default_value_t = 0)]
     seconds: u64,
     /// The seconds that orders which are open then may still take

@@ -16,7 +16,7 @@ use crate::fleet::{Fleet, Place};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// For how long a new task is made when one ends
+    /// Make a new task when one ends, for this many minutes
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
     /// Keep this many tasks open at a time
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Some seconds with 30 tasks, as in `cargo xtask test`
+    /// Run for some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
     /// The store for the tasks

@@ -32,10 +32,10 @@ pub(crate) struct Options {
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
-    /// The keys that tasks are sealed with
+    /// The keys that seal tasks
     #[arg(long, value_name = "KID:BASE64[,…]")]
     keys: KeyRing,
-    /// For how long a run has its task, unless it says again that it lives
+    /// The time that a run has its task, unless it says again that it lives
     #[arg(long, default_value_t = 1_500)]
     lease_ms: u64,
     /// The time that clients are asked to wait between two polls

@@ -30,10 +30,10 @@ use process::{Places, side_by_side};
 #[derive(Parser)]
 #[command(name = "cargo xtask interop")]
 struct Options {
-    /// Writes docs/INTEROP.md, instead of comparing it
+    /// Write docs/INTEROP.md, instead of comparing it
     #[arg(long, conflicts_with = "only")]
     write: bool,
-    /// Runs only the cells of the SDKs whose name has this in it, and leaves the page alone
+    /// Run only the cells of the SDKs whose name has this in it, and leave the page alone
     #[arg(long, value_name = "SDK")]
     only: Option<String>,
 }

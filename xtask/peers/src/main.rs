@@ -23,18 +23,18 @@ use conversation::Scenario;
 /// A program with another SDK
 #[derive(Parser)]
 enum Command {
-    /// Serves the benchmark's tracker at `http://127.0.0.1:PORT/mcp`
+    /// Serve the benchmark's tracker at `http://127.0.0.1:PORT/mcp`
     Serve {
         sdk: Sdk,
         #[arg(long)]
         port: u16,
-        /// The core that it is kept on
+        /// The core to run on
         #[arg(long)]
         core: Option<usize>,
     },
-    /// Serves the interop matrix
+    /// Serve the interop matrix
     Server(ServerOptions),
-    /// Has a conversation of the interop matrix, and prints what came of it
+    /// Have a conversation of the interop matrix, and print what came of it
     Client(ClientOptions),
 }
 

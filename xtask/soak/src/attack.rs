@@ -24,10 +24,10 @@ pub(crate) struct Options {
     name: String,
     #[arg(long)]
     server: SocketAddr,
-    /// For how long
+    /// The seconds that it runs
     #[arg(long)]
     seconds: f64,
-    /// By how much large requests are smaller than in a long soak
+    /// Make large requests smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
 }

@@ -27,16 +27,16 @@ pub(crate) struct Options {
     /// The seconds that all of it may take
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// By how much limits and requests are smaller than in a long soak
+    /// Make limits and requests smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
-    /// Below how many milliseconds a p99 is the machine's
+    /// Take a p99 below this many milliseconds for the machine's noise
     #[arg(long, default_value_t = 5)]
     noise_ms: u64,
-    /// Runs these attacks alone
+    /// Run these attacks alone
     #[arg(long, value_delimiter = ',')]
     attacks: Vec<String>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }

@@ -22,10 +22,10 @@ pub(crate) struct Options {
     /// The file of tasks
     #[arg(long)]
     store: PathBuf,
-    /// By how much limits are smaller than in a long soak
+    /// Make limits smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
-    /// For how long a client may leave unread what is sent to it
+    /// The time that a client may leave unread what the server sends it
     #[arg(long, default_value_t = 10_000)]
     write_timeout_ms: u64,
 }

@@ -119,7 +119,7 @@ pub(super) struct Record {
 #[serde(deny_unknown_fields)]
 pub(super) struct Committed {
     pub(super) instructions: u64,
-    /// Why the count changed when it last did.
+    /// The reason why the count last changed.
     pub(super) reason: String,
 }
 
@@ -154,7 +154,7 @@ impl Record {
         }
     }
 
-    /// Why these counts may differ though nothing has changed.
+    /// The reason why these counts may differ though nothing has changed.
     pub(super) fn unlikeness(&self) -> Option<String> {
         let Self { compiler, target, .. } = self;
         let is_like = compiler == COMPILER && target == TARGET;

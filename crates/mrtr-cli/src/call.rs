@@ -1,4 +1,4 @@
-//! `mrtr call`: a tool is called, and the person is asked what the server asks.
+//! `mrtr call`: calls a tool, and asks the person what the server asks.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

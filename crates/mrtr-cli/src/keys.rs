@@ -1,4 +1,4 @@
-//! `mrtr keys`: keys that states are sealed with are made, and replaced without refusing a client.
+//! `mrtr keys`: makes the keys that seal states, and replaces them without refusing a client.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The `mrtr` command: what it is asked to do, and where that is done.
+//! The `mrtr` command: its subcommands, and the modules that run them.
 
 mod answering;
 mod arguments;

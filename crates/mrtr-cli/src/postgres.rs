@@ -1,4 +1,4 @@
-//! `mrtr postgres`: the tables that a fleet of instances shares are made, or brought to the newest version.
+//! `mrtr postgres`: makes the tables that a fleet of instances shares, or brings them to the newest version.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `mrtr resume`: a call that was put down is gone on with, in another process.
+//! `mrtr resume`: continues a saved call, in another process.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
     let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
     let shown = Printable::line(&tool).up_to(64);
-    // Who is about to be sent the answers, and the token, if there is one.
+    // Names the server that is about to get the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("going on with `{shown}` at {}", conversation.target())));
     let code = if cancel {
         self::cancel(&conversation, &call).await?;

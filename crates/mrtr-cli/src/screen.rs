@@ -1,4 +1,4 @@
-//! Standard error, shared by what is said, what is asked and the sign that something is going on.
+//! Standard error, shared by messages, questions and the sign that work is in progress.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -38,7 +38,7 @@ impl Screen {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Says something, once no question is on the screen.
+    /// Prints a line, once no question is on the screen.
     pub(crate) fn say(&self, line: impl Display) {
         let mut state = self.state();
         if state.questions > 0 {
@@ -56,17 +56,17 @@ impl Screen {
         }
     }
 
-    /// Shows that something is going on.
+    /// Shows that work is in progress.
     pub(crate) fn working(&self, what: impl Into<String>) {
         self.show(Some(Doing { what: what.into(), progress: None }));
     }
 
-    /// Shows how far it has come.
+    /// Shows the progress of the work.
     pub(crate) fn progress(&self, what: impl Into<String>, done: u64, of: u64) {
         self.show(Some(Doing { what: what.into(), progress: Some((done, of)) }));
     }
 
-    /// Nothing goes on any more.
+    /// Ends the sign of work.
     pub(crate) fn idle(&self) {
         self.show(None);
     }
@@ -106,7 +106,7 @@ impl State {
     fn redraw(&mut self) {
         let Some(doing) = self.doing.clone() else { return self.hide() };
         let bar = self.bar.get_or_insert_with(|| {
-            // It draws on standard error, and nothing at all where that is no terminal.
+            // The bar draws on standard error, and nothing at all where that is no terminal.
             let bar = ProgressBar::new_spinner();
             bar.enable_steady_tick(TICK);
             bar

@@ -85,7 +85,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a file that is there: a look does not make one.
+/// Opens an existing file: a look does not make one.
 fn open(path: &Path) -> Result<SqliteTaskStore> {
     if !path.is_file() {
         bail!(

@@ -19,7 +19,7 @@ pub(crate) struct Played {
     pub(crate) story: &'static Story,
     pub(crate) events: Vec<Event>,
     pub(crate) claims: Vec<Claim>,
-    /// Why it did not come to its end.
+    /// The reason why it did not come to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }

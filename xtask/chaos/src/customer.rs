@@ -24,7 +24,7 @@ pub(crate) struct Customer<'a> {
     habits: Habits,
     random: Rng,
     entry: Entry,
-    /// Why the last request had no reply.
+    /// The reason why the last request had no reply.
     last_error: Option<String>,
 }
 

@@ -171,7 +171,7 @@ impl Verdict {
     }
 }
 
-/// Why the server of a cell cannot play it.
+/// The reason why the server of a cell cannot play it.
 fn lack(cell: &Cell) -> Option<&'static str> {
     let lack = LACKS.iter().find(|lack| {
         cell.side == Side::Server

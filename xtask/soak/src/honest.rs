@@ -302,7 +302,8 @@ async fn converse(connection: &Http2, caller: &Caller, session: &str, post: &Pos
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Why a response is a refusal: a status, an error, or a tool's failure, none of which an honest request deserves.
+/// The reason why a response is a refusal: a status, an error, or a tool's failure, none of which an honest request
+/// deserves.
 fn refusal(response: &Response) -> Option<String> {
     let message = response.message();
     if !matches!(response.status, 200 | 202) {

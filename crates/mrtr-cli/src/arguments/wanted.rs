@@ -17,7 +17,7 @@ impl<'a> Wanted<'a> {
         Self { schema: resolved(schema, root), root }
     }
 
-    /// A text as such a value, if it is one.
+    /// Reads a text as such a value, if it is one.
     pub(super) fn value(&self, text: &str) -> Option<Value> {
         let options = self.options();
         if !options.is_empty() {
@@ -30,7 +30,7 @@ impl<'a> Wanted<'a> {
         types.iter().find_map(|kind| as_type(kind, text))
     }
 
-    /// The types, those first that take fewer texts. None are said if anything goes.
+    /// The types; those that take fewer texts come first. It is empty if any type will do.
     fn types(&self) -> Vec<&'a str> {
         let mut types = types_of(self.schema, self.root);
         types.sort_by_key(|kind| *kind == "string");
@@ -144,7 +144,7 @@ fn types_of<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     }
 }
 
-/// One level of a union is looked into: deeper ones are JSON's business.
+/// Looks into one level of a union: deeper ones are JSON's business.
 fn types_of_choice<'a>(choice: &'a Value, root: &'a Value) -> Vec<&'a str> {
     match resolved(choice, root).get("type") {
         Some(Value::String(kind)) => vec![kind],

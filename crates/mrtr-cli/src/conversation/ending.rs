@@ -1,4 +1,4 @@
-//! Why a call has no result, in words that say what to do; and what is put down, so that nothing answered is lost.
+//! Explains why a call has no result, and what to do; and saves the call, so that no answer is lost.
 
 use mrtr::client::TransportFailure;
 use mrtr::schema::error_object::MissingCapabilityData;
@@ -19,7 +19,7 @@ impl Conversation {
         self.put_down(failure, tool, call, save_to).into()
     }
 
-    /// A session asks in the middle of a call, which ends with it: there is nothing to go on with.
+    /// Explains that the call cannot be saved: a session asks in the middle of a call, and ends with it.
     fn not_put_down(&self, failure: Failure) -> Failure {
         let asked = self.answering.unanswered();
         if asked.is_empty() {
@@ -62,7 +62,7 @@ impl Conversation {
     }
 }
 
-/// A call that was never asked anything can be made again as easily.
+/// Returns true if the call has answers to lose: one without questions can be made again as easily.
 fn is_worth_saving(call: &PendingCall) -> bool {
     call.questions().next().is_some() || call.task().is_some()
 }

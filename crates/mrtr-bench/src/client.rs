@@ -1,4 +1,4 @@
-//! Our client, as a multiple of what a loop written by hand around reqwest takes.
+//! Our client, as a multiple of the time that a handwritten loop around reqwest takes.
 
 mod by_hand;
 
@@ -102,7 +102,7 @@ const ANSWER: Answer = Answer { resolution: "Fixed" };
 /// The text that both tools return in the end.
 const SAID: &str = "Bug #4522 resolved, 1 fields set";
 
-/// A client: it calls a tool, answers what that asks, and gives what it says in the end.
+/// A client: it calls a tool, answers its questions, and returns the text at the end.
 trait Caller {
     async fn call(&self, work: Work) -> Result<String>;
 }
@@ -126,8 +126,8 @@ impl Bench {
         Ok([floor.figure(work, "reqwest by hand", None), ours.figure(work, "mrtr-client", target)])
     }
 
-    /// The first calls open the connection and fill the allocator. Neither client does more at first than later: ours
-    /// neither discovers nor lists, unless a server refuses a call for its headers, which this one does not.
+    /// Opens the connection and fills the allocator with the first calls. Neither client does more at first than later:
+    /// ours neither discovers nor lists, unless a server refuses a call for its headers, which this one does not.
     fn warm_up(&self, caller: &impl Caller, work: Work) -> Result<()> {
         self.runtime.block_on(async {
             for _ in 0..WARM_UP {
@@ -158,7 +158,7 @@ impl Bench {
     }
 }
 
-/// Zero where the system does not say.
+/// The time that this process was on a core; zero where the system does not say.
 fn own_cpu_time() -> Duration {
     machine::cpu_time(std::process::id()).unwrap_or_default()
 }
@@ -180,7 +180,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Takes in a turn, beside what the floor took just before, and gives what this one took.
+    /// Adds a turn, beside the time of the floor just before, and returns the time of this one.
     fn take(&mut self, Turn { cpu, latencies }: Turn, floor: Option<f64>) -> f64 {
         self.ratios.push(cpu / floor.unwrap_or(cpu));
         self.cpu.push(cpu);

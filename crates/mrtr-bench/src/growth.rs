@@ -56,7 +56,7 @@ fn plain_call(server: &Server, tools: usize) -> Round<'_> {
     Round { server, body: call(&name(tools / 2), &arguments, None), mark: "Bug #4522 resolved".to_owned() }
 }
 
-/// All names are of the same length, and so are the calls.
+/// Names a tool. All names are of the same length, and so are the calls.
 fn name(number: usize) -> String {
     format!("close_work_item_{number:04}")
 }

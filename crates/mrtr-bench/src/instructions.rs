@@ -19,7 +19,7 @@ pub(crate) use callgrind::Counts;
 use callgrind::Runs;
 pub(crate) use path::Path;
 
-/// Counts, and says how much each path has grown. With a reason, what was counted becomes what is committed.
+/// Counts, and says how much each path has grown. With a reason, commits the new counts.
 pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     if !callgrind::is_there() {
         return Ok(Group { title: TITLE, about: LEFT_OUT, figures: Vec::new() });
@@ -53,7 +53,7 @@ pub(crate) fn check_one_pass(counts: &BTreeMap<Path, Counts>) -> Result<()> {
     Ok(())
 }
 
-/// Fails where nothing can be counted: whoever asks for this group by name relies on it.
+/// Fails where nothing can be counted: the caller who asks for this group by name relies on it.
 pub(crate) fn require() -> Result<()> {
     ensure!(callgrind::is_there(), "valgrind is missing; install it, such as with `apt-get install valgrind`");
     Ok(())
@@ -124,7 +124,7 @@ pub(super) struct Committed {
 }
 
 impl Record {
-    /// Before the first is accepted, nothing is committed.
+    /// Reads the committed record. It is empty before the first counts are accepted.
     pub(super) fn read() -> Result<Self> {
         let file = file();
         if !file.exists() {
@@ -142,7 +142,7 @@ impl Record {
         self.paths.get(&path)
     }
 
-    /// Takes these counts. Where one is as it was, so is its reason.
+    /// Takes these counts. A count that did not change keeps its reason.
     pub(super) fn accept(&mut self, counts: &BTreeMap<Path, u64>, reason: &str) {
         COMPILER.clone_into(&mut self.compiler);
         TARGET.clone_into(&mut self.target);
@@ -164,7 +164,7 @@ impl Record {
     }
 }
 
-/// By more than a count varies from build to build, though nothing on its path has changed.
+/// Returns true if a count differs by more than it varies from build to build with nothing changed on its path.
 fn differs(count: u64, committed: u64) -> bool {
     count.abs_diff(committed) * 200 > committed
 }

@@ -10,14 +10,14 @@ use core_affinity::CoreId;
 /// A core's part in a measurement. On a machine with one core, both parts are that one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Core {
-    /// The one that is measured.
+    /// The core of the process that is measured.
     Measured,
-    /// The one that makes it busy.
+    /// The core of the process that makes it busy.
     Load,
 }
 
-/// Keeps this thread, and those that it starts, on a core, where that can be done. Processes that it starts are kept
-/// there too, unless they are told to go elsewhere.
+/// Keeps this thread, and the threads that it starts, on a core, where the system can do that. Processes that it starts
+/// stay there too, unless they are told to go elsewhere.
 pub(crate) fn pin(core: Core) {
     if let Some(number) = number(core) {
         pin_to(number);
@@ -29,7 +29,7 @@ pub(crate) fn pin_to(number: usize) {
     core_affinity::set_for_current(CoreId { id: number });
 }
 
-/// The number that the system has for a core.
+/// The system's number for a core.
 pub(crate) fn number(core: Core) -> Option<usize> {
     let id = match core {
         Core::Measured => cores().first(),
@@ -38,7 +38,7 @@ pub(crate) fn number(core: Core) -> Option<usize> {
     id.map(|id| id.id)
 }
 
-/// The cores that this process was given. They are asked for once: after a thread is kept on one, it sees no other.
+/// The cores that this process was given. It asks for them once: a thread that is kept on one sees no other.
 fn cores() -> &'static [CoreId] {
     static CORES: OnceLock<Vec<CoreId>> = OnceLock::new();
     CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default())
@@ -67,7 +67,7 @@ pub(crate) fn resident(process: u32) -> Option<u64> {
 /// The compiler that built this program.
 pub(crate) const COMPILER: &str = env!("COMPILER");
 
-/// The processor and the system, for whoever reads the figures.
+/// Describes the processor and the system, for readers of the figures.
 pub(crate) fn description() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));

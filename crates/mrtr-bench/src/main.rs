@@ -12,7 +12,7 @@ mod postgres;
 mod report;
 mod server;
 mod state;
-// What the store has its statements in, so that the benchmark has them too.
+// The store keeps its statements in this type, so the benchmark takes them from there.
 #[path = "../../mrtr-postgres/src/statement.rs"]
 mod statement;
 mod tasks;
@@ -29,7 +29,7 @@ use anyhow::{Result, ensure};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
-// Where the statements look for it.
+// The statements look for it here.
 use mrtr_postgres::Schema;
 
 use machine::{Core, pin};
@@ -68,7 +68,7 @@ enum GroupName {
 }
 
 impl GroupName {
-    /// In a thread of its own, which is kept on a core: but a database has all of them, as its processes have.
+    /// Measures in a thread of its own, which is kept on a core. A database has all cores, as its processes have.
     fn measure_pinned(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
         std::thread::scope(|scope| {
             let measuring = scope.spawn(|| {

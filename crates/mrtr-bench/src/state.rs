@@ -122,7 +122,7 @@ impl Payload for Text {
     }
 }
 
-/// It seals the longest payload too, which is longer than a server would send.
+/// Makes a sealer that takes the longest payload too, which is longer than a server would send.
 pub(crate) fn sealer(cipher: Cipher) -> Sealer {
     let key = Key::new("2026-11", [7; 32]).expect("long enough");
     let sealer = Sealer::new(KeyRing::new(key), "bench").expect("an audience").limit(128 << 10);

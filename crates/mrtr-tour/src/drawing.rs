@@ -1,4 +1,4 @@
-//! Lifelines: who sends what to whom, drawn line by line, each within the width of a terminal.
+//! Draws lifelines: the messages from actor to actor, line by line, each within the width of a terminal.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ const PLAIN: Style = Style::new();
 const STATE: Style = AnsiColor::Yellow.on_default();
 const ASKED: Style = AnsiColor::Cyan.on_default();
 
-/// A lifeline for each actor, with what happens beside them.
+/// A lifeline for each actor, with the events beside them.
 pub(crate) struct Drawing {
     lifelines: Vec<Lifeline>,
     /// The column where the text begins.
@@ -100,7 +100,7 @@ impl Drawing {
         lines.collect()
     }
 
-    /// The lifelines of all that are up, and nothing else.
+    /// The lifelines of all actors that are up, and nothing else.
     fn gutter(&self) -> Vec<char> {
         let mut gutter = vec![' '; self.text_at];
         for lifeline in self.lifelines.iter().filter(|lifeline| lifeline.is_up) {
@@ -125,7 +125,7 @@ impl Drawing {
         gutter[from] = if from < to { '├' } else { '┤' };
         let (head, tip) = if from < to { (right - 1, '►') } else { (left + 1, '◄') };
         if is_lost {
-            // It got half of the way.
+            // The message got half of the way.
             let middle = usize::midpoint(left, right);
             let rest = if from < to { middle + 1..right } else { left + 1..middle };
             gutter[rest].fill(' ');
@@ -183,8 +183,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// Breaks a text into lines of at most `width` characters, at spaces where there are some. It keeps its own indent, and
-/// all lines but the first have another.
+/// Breaks a text into lines of at most `width` characters, at spaces where there are some. The first line keeps its own
+/// indent, and the others have another.
 pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let own_indent = text.len() - text.trim_start().len();
     let (mut lines, mut line) = (Vec::new(), " ".repeat(own_indent));

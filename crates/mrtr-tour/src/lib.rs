@@ -47,7 +47,7 @@ enum Part {
     FleetInstance(FleetInstance),
 }
 
-/// Plays what was asked for, and says what to exit with: not success where a claim does not hold.
+/// Plays the stories that the options name, and returns the exit code: a failure if a claim does not hold.
 pub async fn run(options: Options) -> Result<ExitCode> {
     match options.part {
         Some(Part::EchoServer(server)) => return server.run().await.map(|()| ExitCode::SUCCESS),
@@ -71,7 +71,7 @@ pub async fn run(options: Options) -> Result<ExitCode> {
     let drawn_on = (!options.json).then_some(&screen);
     let played = match play(&chosen, drawn_on, interrupt()).await {
         Ok(played) => played,
-        // What a shell says of a program that Ctrl-C has ended.
+        // Shells report this code for a program that Ctrl-C has ended.
         Err(Interrupted) => return Ok(ExitCode::from(130)),
     };
     if options.json {

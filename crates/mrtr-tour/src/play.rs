@@ -1,4 +1,4 @@
-//! Playing stories, one after the other, until the last one or until the tour is told to end.
+//! Plays stories, one after the other, until the last one or until the tour is told to end.
 
 use std::pin::pin;
 
@@ -12,7 +12,7 @@ use crate::recording::{Event, Recording, Screen};
 use crate::stage::{Claim, Stage};
 use crate::stories::{STORIES, Story};
 
-/// A story that was played.
+/// A story with its outcome.
 #[derive(Serialize)]
 pub(crate) struct Played {
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Played {
     pub(crate) error: Option<String>,
 }
 
-/// The tour was told to end. What it had started is gone.
+/// The error of a tour that was told to end. All that it had started is gone.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -44,7 +44,7 @@ impl Played {
     }
 }
 
-/// Plays these stories, and draws them if there is a screen. One that fails does not keep the others from being played.
+/// Plays these stories, and draws them if there is a screen. A story that fails does not stop the others.
 pub(crate) async fn play(
     stories: &[&'static Story],
     screen: Option<&Screen>,
@@ -69,7 +69,7 @@ pub(crate) async fn play(
     Ok(played)
 }
 
-/// Plays a story. However it ends, what it had started is gone then.
+/// Plays a story. All that it had started is gone then, however it ended.
 pub(crate) async fn play_one(
     story: &'static Story,
     recording: Recording,
@@ -98,7 +98,7 @@ fn failed(story: &'static Story, error: &anyhow::Error) -> Played {
     Played { story, events: Vec::new(), claims: Vec::new(), error: Some(format!("{error:#}")) }
 }
 
-/// The stories by name.
+/// Lists the stories by name.
 pub(crate) fn list(screen: &Screen) {
     for story in &STORIES {
         let name = format!("{:NAME_WIDTH$}", story.name);
@@ -158,7 +158,7 @@ pub(crate) fn farewell(played: &[Played], screen: &Screen) {
     paragraph(DOCS, Style::new(), screen);
 }
 
-/// All of it, for machines.
+/// Writes all of it as JSON, for programs.
 pub(crate) fn document(played: &[Played]) -> String {
     let holds = played.iter().all(Played::holds);
     format!("{:#}", json!({ "holds": holds, "stories": played }))

@@ -53,14 +53,14 @@ impl EchoServer {
     }
 }
 
-/// Starts such processes, one after the other, on one file.
+/// Starts echo servers, one after the other, on one file.
 pub(crate) struct EchoProcesses {
     db: PathBuf,
     keys: String,
     witness: SocketAddr,
 }
 
-/// One of them, which belongs to its stage.
+/// One echo server, which belongs to its stage.
 pub(crate) struct EchoProcess {
     pub(crate) id: u32,
     pub(crate) address: SocketAddr,
@@ -134,7 +134,7 @@ impl FleetInstance {
     }
 }
 
-/// The three of them, which belong to their stage.
+/// The three instances, which belong to their stage.
 pub(crate) struct Instances(Vec<Running>);
 
 struct Running {
@@ -173,13 +173,13 @@ impl Instances {
         Ok(&self.running(name)?.instance)
     }
 
-    /// The two that are not this one.
+    /// The two instances that are not this one.
     pub(crate) fn but(&self, name: Actor) -> Result<[&Instance; 2]> {
         let others: Vec<_> = self.0.iter().map(|running| &running.instance).filter(|one| one.at != name).collect();
         others.try_into().ok().context("there are three instances")
     }
 
-    /// Kills one with -9.
+    /// Kills an instance with -9.
     pub(crate) async fn kill(&self, stage: &Stage, name: Actor) -> Result<()> {
         let id = self.running(name)?.id;
         stage.kill(id).await?;

@@ -19,26 +19,26 @@ use crate::drawing::Drawing;
 /// A participant in a story, by the name at the head of its lifeline.
 pub(crate) type Actor = &'static str;
 
-/// Something that happened.
+/// An event in a story.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Event {
-    /// A message was seen on the wire.
+    /// A message passed on the wire.
     Message {
         from: Actor,
         to: Actor,
         #[serde(flatten)]
         message: Message,
     },
-    /// The reply to a message did not get to its client.
+    /// A reply was lost on its way to the client.
     Lost { from: Actor, to: Actor, why: String },
     /// A handler did something outside of its flow.
     Effect { at: Actor, what: String },
-    /// A server is gone.
+    /// A server stopped.
     Stopped { at: Actor, what: String },
-    /// A server is there again.
+    /// A server started, or started again.
     Started { at: Actor, what: String },
-    /// Something about a server that no message says.
+    /// A note about a server that no message tells.
     Note { at: Actor, what: String },
 }
 
@@ -51,7 +51,7 @@ impl Screen {
         Self(Arc::new(Mutex::new(out)))
     }
 
-    /// Shows a line. A reader that has gone away has seen enough.
+    /// Shows a line. A reader that has closed the output has seen enough.
     pub(crate) fn line(&self, line: impl std::fmt::Display) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -87,7 +87,7 @@ impl Recording {
         recorded.events.push(event);
     }
 
-    /// Records a message that was seen on the wire.
+    /// Records a message on the wire.
     pub(crate) fn message(&self, from: Actor, to: Actor, text: &str) {
         self.add(Event::Message { from, to, message: Message::of(text) });
     }
@@ -102,7 +102,7 @@ impl Recording {
         self.events().into_iter().filter_map(effect).collect()
     }
 
-    /// The messages that this one sent, in order.
+    /// The messages that this actor sent, in order.
     pub(crate) fn sent_by(&self, actor: Actor) -> Vec<Message> {
         let sent = |event| match event {
             Event::Message { from, message, .. } if from == actor => Some(message),
@@ -116,11 +116,11 @@ impl Recording {
     }
 }
 
-/// A message, and what a reader wants to know of it.
+/// A message, with the details that interest a reader.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Message {
-    /// Its method, or what kind of result it is.
+    /// Its method, or the kind of result.
     pub(crate) says: String,
     /// The questions, answers or texts in it, a line each.
     pub(crate) details: Vec<String>,
@@ -134,7 +134,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads a message. What is no JSON is shown as the text that it is.
+    /// Reads a message. A text that is no JSON is shown as it is.
     pub(crate) fn of(text: &str) -> Self {
         let message = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
         let (says, details) = match (message.get("method"), message.get("result"), message.get("error")) {
@@ -148,12 +148,12 @@ impl Message {
         Self { says, details, state_bytes, bytes: text.len(), json: message }
     }
 
-    /// The keys of what is asked.
+    /// The keys of its questions.
     pub(crate) fn asks(&self) -> Vec<&str> {
         keys(&self.json["result"]["inputRequests"])
     }
 
-    /// The keys of what is answered.
+    /// The keys of its answers.
     pub(crate) fn answers(&self) -> Vec<&str> {
         keys(&self.json["params"]["inputResponses"])
     }
@@ -173,7 +173,7 @@ fn request(method: String, params: &Value) -> (String, Vec<String>) {
             let _ = write!(says, " {}", shown(value));
         }
     }
-    // A retry says again what it is a retry of; that was seen before.
+    // A retry repeats the arguments of the call; the story has shown them before.
     let is_retry = params.get("requestState").or(params.get("inputResponses")).is_some();
     if !is_retry && let Some(arguments) = params["arguments"].as_object() {
         says += &members(arguments);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::recording::Actor;
 use crate::stage::Stage;
 
-/// A story: what it is called, who takes part, and how it goes.
+/// A story: its name, its participants and its plot.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Story {
     /// The story's name on the command line.
@@ -32,7 +32,7 @@ pub(crate) struct Story {
     pub(crate) play: Play,
 }
 
-/// Plays a story on a stage. What it has shown, it claims there.
+/// Plays a story on a stage, where it claims what it has shown.
 pub(crate) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, Result<()>>;
 
 impl Story {

@@ -1,4 +1,4 @@
-//! A call of many rounds: what a round takes, and how long the state is by then.
+//! A call of many rounds: the time of a round, and the length of the state by then.
 
 use anyhow::Result;
 use mrtr_server::{Flow, Server, Tool};

@@ -92,7 +92,7 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Names are written out once, with a number that stands for them afterwards.
+    /// Reads a profile. It writes a name out once, with a number that stands for it afterwards.
     pub(super) fn parse(text: &str) -> Self {
         let (mut profile, mut names, mut called) = (Self::default(), HashMap::new(), None);
         for line in text.lines() {
@@ -116,7 +116,7 @@ impl Profile {
     }
 }
 
-/// Such as `(12) main`, or `(12)` alone.
+/// Splits a text such as `(12) main`, or `(12)` alone.
 fn numbered(text: &str) -> Option<(&str, &str)> {
     let (number, name) = text.strip_prefix('(')?.split_once(')')?;
     Some((number, name.trim()))

@@ -38,7 +38,7 @@ pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
 struct Turn {
     raw: f64,
     store: f64,
-    /// Nothing where a queue has no such phase.
+    /// None where a queue has no such phase.
     queue: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Setting {
     }
 }
 
-/// A store with the connections that it has by default: what runs beside its callers has one too.
+/// Opens a store with its default number of connections: the runner beside its callers has one too.
 pub(super) fn store(address: &str, tasks: usize, at_once: usize) -> Result<Store> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let store = runtime.block_on(PostgresOptions::new(address)?.connect())?;

@@ -27,7 +27,7 @@ pub(crate) enum Candidate {
     Axum,
     /// Ours, on hyper alone.
     Hyper,
-    /// The floor once more, in another process: what it differs from the first by is the machine's noise.
+    /// The floor once more, in another process: its difference from the first is the machine's noise.
     BareAgain,
     /// The official SDK.
     Rmcp,
@@ -36,7 +36,7 @@ pub(crate) enum Candidate {
 }
 
 impl Candidate {
-    /// The floor is the first.
+    /// All candidates; the floor is the first.
     pub(crate) fn all() -> &'static [Self] {
         Self::value_variants()
     }
@@ -101,7 +101,7 @@ impl Candidate {
     }
 }
 
-/// Returns what our server answers, whatever it is sent: one path an exchange.
+/// Serves our server's replies, one path for each exchange, whatever the request is.
 async fn bare() -> Result<axum::Router> {
     let mut router = axum::Router::new();
     for exchange in Exchange::ALL {
@@ -128,7 +128,7 @@ impl Server {
         let name = candidate.to_possible_value().expect("every candidate has a name").get_name().to_owned();
         let mut command = Command::new(candidate.program()?);
         command.args(["serve", &name, "--port", &port.to_string()]).stdin(Stdio::null());
-        // It cannot find out by itself: it begins on the core of whoever starts it.
+        // The server cannot find out by itself: it begins on the core of the process that starts it.
         if let Some(core) = machine::number(Core::Measured) {
             command.args(["--core", &core.to_string()]);
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::candidate::Candidate;
 
-/// A request and its reply, one of those that are measured.
+/// A request and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Exchange {
@@ -93,7 +93,7 @@ impl Exchange {
     }
 }
 
-/// A call of a tool, with an answer to what was asked last.
+/// A call of a tool, with an answer to the last question.
 pub(crate) fn call(tool: &str, arguments: &Value, answered: Option<((&str, Value), &str)>) -> String {
     let mut params = Map::new();
     params.insert("name".to_owned(), tool.into());

@@ -89,8 +89,8 @@ struct Turn {
 /// The time that all processes of a side took for a phase, in seconds.
 #[derive(Clone, Copy)]
 struct Spent {
-    /// On a core. What else the machine does has no part in it, where the clock says little more than whom the scheduler
-    /// favours: of a loop that is always busy and threads that wait for each other, those.
+    /// The seconds on a core. What else the machine does has no part in it, while the clock mostly shows which threads
+    /// the scheduler favours: between a loop that is always busy and threads that wait for each other, the latter.
     on_core: f64,
     elapsed: f64,
 }

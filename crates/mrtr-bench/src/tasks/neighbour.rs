@@ -1,4 +1,4 @@
-//! A caller beside three busy processes on one file: how long it waits for its turn.
+//! A caller beside three busy processes on one file: the time that it waits for its turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn figure(kind: Kind, scale: Scale) -> Result<Figure> {
         let start = Instant::now();
         runtime.block_on(caller.write())?;
         waits.push(start.elapsed());
-        // So that each wait begins at a moment of its own.
+        // Each wait begins at a moment of its own.
         std::thread::sleep(Duration::from_millis(3));
     }
     drop(busy);
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// A store on the file, and what it is asked.
+/// A store on the file, and the kind of write.
 struct Caller {
     kind: Kind,
     tasks: mrtr_sqlite::SqliteTaskStore,

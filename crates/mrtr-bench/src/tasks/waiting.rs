@@ -1,4 +1,4 @@
-//! A server with many tasks that wait for answers: its memory, and what it takes to read and to claim one.
+//! A server with many tasks that wait for answers: its memory, and the time to read and to claim a task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +109,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// So many tasks, and one to be claimed, all of which wait for an answer.
+    /// Makes so many tasks, and one to be claimed, all of which wait for an answer.
     fn fill(&mut self, waiting: usize) -> Result<f64> {
         let Self { runtime, store, random, ids } = self;
         runtime.block_on(async {
@@ -166,7 +166,7 @@ impl Waits {
     }
 }
 
-/// Runs what is due, which asks and parks.
+/// Runs the due tasks, which ask and park.
 async fn park_due(store: &Arc<SqliteTaskStore>) -> Result<()> {
     loop {
         let acquired = store.acquire(&wanted()).await?.tasks;
@@ -199,7 +199,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// No server here has it, so that no runner takes its tasks.
+/// A tool that no server here has, so that no runner takes its tasks.
 const TOOL: &str = "waits";
 const AT_ONCE: usize = 64;
 const GETS: u32 = 500;

@@ -1,4 +1,4 @@
-//! A user, a model and the client itself are asked in one round.
+//! A server asks a user, a model and the client itself in one round.
 
 use std::io;
 

@@ -42,7 +42,7 @@ fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     found
 }
 
-/// At the end only tasks whose tool ends its process are set aside; and those have not ended.
+/// Checks that at the end only tasks whose tool ends its process are set aside; and those have not ended.
 fn set_aside(kept: &[Listed]) -> Vec<String> {
     let told = |task: &Listed| {
         let record = &task.record;
@@ -55,7 +55,8 @@ fn set_aside(kept: &[Listed]) -> Vec<String> {
     kept.iter().filter_map(told).collect()
 }
 
-/// The store has every task that a client was told of, completed, and others only for calls that had no reply.
+/// Checks that the store has every task that a client was told of, completed, and other tasks only for calls that had
+/// no reply.
 fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     let mut found = Vec::new();
     let orders = kept.iter().filter(|task| task.record.tool != CRASH);

@@ -1,4 +1,4 @@
-//! The clients: so many orders at a time, each with a customer of its own, and the account at the end.
+//! The clients: so many orders at a time, each with a customer of its own, and the check at the end.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -70,8 +70,8 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Retries what is set aside though its tool ends no process, as an operator does: a kill that meets a task alone, five
-/// times in a row, looks like its own doing. Ends only where the store does not open.
+/// Retries tasks that are set aside though their tool ends no process, as an operator does: a kill that hits the same
+/// task alone, five times in a row, looks like the task's own doing. Ends only where the store does not open.
 async fn operate<T>(options: &Options) -> Result<T> {
     let store = options.store.open(None).await?;
     loop {
@@ -129,7 +129,8 @@ async fn trade(options: &Options) -> Result<Vec<Entry>> {
     Ok(ledger)
 }
 
-/// Its handler is never called, since customers answer by hand; but it says that this client can be asked.
+/// Builds a client. Its handler is never called, since customers answer by hand; but it says that this client can be
+/// asked.
 fn client(url: &str) -> Result<Client> {
     let limits = Limits { exchange: Duration::from_secs(3), rounds: 1_000, ..Limits::default() };
     let client = Client::builder(HttpTransport::new(url)?).limits(limits);
@@ -188,8 +189,8 @@ impl Figures {
     }
 }
 
-/// Runs that did not get to say that they ended, or did so after another had taken their task, by order: their process was
-/// killed or frozen.
+/// Counts by order the runs that did not get to say that they ended, or did so after another had taken their task:
+/// their process was killed or frozen.
 pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
     let mut lost: HashMap<u64, usize> = HashMap::new();
     let mut newest: HashMap<u64, &str> = HashMap::new();

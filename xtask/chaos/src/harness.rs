@@ -47,7 +47,7 @@ struct Plan {
     tasks: u64,
     seconds: u64,
     patience: u64,
-    /// For how long workers are killed.
+    /// The seconds in which workers are killed.
     killing: u64,
     thought_ms: u64,
     step_ms: u64,
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Says whether the clients are content, and how many workers were killed and frozen meanwhile.
+/// Runs the plan. Returns true if the clients are content, and the numbers of workers that were killed and frozen.
 fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
     let mut fleet = Fleet::start(place)?;
     let mut clients = Clients::start(plan, &fleet)?;
@@ -115,7 +115,7 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
     }
 }
 
-/// The process of all clients, which is gone when this is.
+/// The process of all clients, which ends when this is dropped.
 struct Clients(Child);
 
 impl Clients {
@@ -185,8 +185,8 @@ impl Options {
 const BETWEEN_KILLS: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 const KILLS_A_FREEZE: u64 = 4;
-/// Longer than a task waits that has lost many runs. Waiting costs nothing where nothing is lost.
+/// Longer than the wait of a task that has lost many runs. Waiting costs nothing where nothing is lost.
 const PATIENCE: u64 = 420;
 const FAULTS: Duration = Duration::from_secs(3);
-/// So that each kind comes.
+/// Short, so that each kind of fault comes.
 const FAULTS_SHORT: Duration = Duration::from_millis(1_500);

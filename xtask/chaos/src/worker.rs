@@ -73,7 +73,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// Standard input is closed by the process that started this one, or by its death.
+/// Waits until standard input is closed: by the process that started this one, or by its death.
 async fn told_to_end() {
     let (closed, is_closed) = oneshot::channel();
     std::thread::spawn(move || {
@@ -90,7 +90,7 @@ pub(crate) enum StoreAt {
     Database(String),
 }
 
-/// An address of PostgreSQL, or else the path of a file.
+/// Parses an address of PostgreSQL, or else the path of a file.
 impl FromStr for StoreAt {
     type Err = Infallible;
 
@@ -101,7 +101,7 @@ impl FromStr for StoreAt {
 }
 
 impl StoreAt {
-    /// Opens it, to go by the time of the machine or of the database; or, a file alone, by another clock.
+    /// Opens it. It goes by the clock of the machine or of the database; or, a file alone, by another clock.
     pub(crate) async fn open(&self, clock: Option<PathBuf>) -> Result<Arc<dyn TaskStore>> {
         match (self, clock) {
             (Self::File(file), None) => Ok(Arc::new(SqliteTaskStore::open(file)?)),

@@ -11,7 +11,7 @@ use crate::peer::{OURS, PEERS, Peer};
 use crate::process::{KEYS, LINKED, Places, Served, all_of, in_time, side_by_side, start_tracker, tracker_words};
 use crate::scenario::Transport;
 
-/// A row of its own table.
+/// A row of the table beside the matrix.
 pub(crate) struct Row {
     pub(crate) who: String,
     pub(crate) transport: Transport,
@@ -60,7 +60,7 @@ impl fmt::Display for Run {
     }
 }
 
-/// Has a client call the tracker, and checks what it saw and what the tracker did.
+/// Lets a client call the tracker, and checks what it saw and what the tracker did.
 fn call(peer: &Peer, transport: Transport, places: &Places, said: PathBuf) -> Result<Told> {
     let mut words = places.words(&peer.client, &["three-rounds", "default"]);
     let (output, said) = match transport {
@@ -122,7 +122,8 @@ fn greet(server: &[String], answers: &Path, places: &Places) -> Result<Told> {
     Ok(Told { version: version.unwrap_or_default().to_owned(), what: "one question" })
 }
 
-/// By key: the contract's, that of a session, in which questions have no keys, and that of a resolver in Python.
+/// Answers by key: the contract's, that of a session, in which questions have no keys, and that of a resolver in
+/// Python.
 const ANSWERS: &str = r#"{ "name": { "name": "Ada" }, "question-1": { "name": "Ada" },
     "__main__:ask_name": { "name": "Ada" } }"#;
 

@@ -150,7 +150,7 @@ fn answer(form: &FormRequest, scenario: &str) -> Result<ElicitResult, AnswerErro
     }
 }
 
-/// Answers go by the names of fields.
+/// Answers by the names of fields.
 fn content(form: &FormRequest) -> Map<String, Value> {
     let name = if form.message().contains("GitHub") { "octocat" } else { "Ada" };
     let known = json!({ "name": name, "resolution": "Duplicate", "duplicateOfId": 4301, "language": "Rust",

@@ -35,7 +35,7 @@ impl Printed {
     }
 }
 
-/// Judges a run by what the client printed and by what the server said meanwhile.
+/// Judges a run by what the client printed and by what the server wrote meanwhile.
 pub(crate) fn judge(cell: &Cell, output: &Output, said: &str) -> Seen {
     let judged = Printed::of(output).and_then(|printed| match printed.unsupported {
         Some(why) => Ok(Seen::Unsupported(why)),

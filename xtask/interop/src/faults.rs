@@ -4,14 +4,14 @@ use crate::evidence::Evidence;
 use crate::matrix::{Cell, Side};
 use crate::scenario::{Era, Transport};
 
-/// Something that a peer does otherwise than the specification says.
+/// A behaviour of a peer that differs from the specification.
 pub(crate) struct Fault {
     pub(crate) peer: &'static str,
     pub(crate) side: Side,
     pub(crate) scenario: &'static str,
     pub(crate) era: Era,
     pub(crate) transports: &'static [Transport],
-    /// Part of what is seen of it in those cells.
+    /// Part of the output in those cells.
     pub(crate) seen: &'static str,
     pub(crate) what: &'static str,
     /// The clause of the specification.
@@ -29,7 +29,8 @@ impl Fault {
     }
 }
 
-/// A cell that is listed here and passes fails the stage: the row is to go. So does an exchange that shows nothing.
+/// All known faults. A listed cell that passes fails the stage, and its row must go; so does an exchange that shows
+/// nothing.
 pub(crate) static FAULTS: [Fault; 8] = [
     Fault {
         peer: "Python 1.x",

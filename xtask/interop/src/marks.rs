@@ -1,4 +1,4 @@
-//! The marks of cells: letters for what an SDK does not have, numbers for its faults, and what they stand for.
+//! The marks of cells: letters for what an SDK does not have, numbers for its faults, and their meanings.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::peer::{PEERS, version_of};
 use crate::scenario::Transport;
 
 pub(crate) struct Marks<'a> {
-    /// Each with the SDK that it is about.
+    /// Reasons, each with the SDK that it is about.
     absences: Vec<(&'a str, &'a str)>,
 }
 
@@ -69,7 +69,7 @@ fn version(peer: &str) -> Result<String> {
     version_of(peer)
 }
 
-/// The place in a peer's source or package at which it can be seen that it does not have something.
+/// The place in a peer's source or package that shows that it does not have something.
 fn looked_at(peer: &str, why: &str) -> Option<&'static str> {
     let found = LOOKED_AT.iter().find(|(its, says, _)| *its == peer && why.contains(says));
     found.map(|(.., place)| *place)

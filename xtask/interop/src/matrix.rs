@@ -10,7 +10,7 @@ use crate::peer::{LACKS, OURS, PEERS, Peer, Program};
 use crate::process::{Places, Served, in_time, side_by_side};
 use crate::scenario::{Era, SCENARIOS, Scenario, Transport};
 
-/// Cells that share a server: one at a time, so that what the server did is known to be theirs.
+/// Cells that share a server. They run one at a time, so that the server's effects are known to be theirs.
 #[derive(Clone, Copy)]
 pub(crate) struct Group {
     peer: &'static Peer,
@@ -31,7 +31,7 @@ pub(crate) fn groups(is_chosen: impl Fn(&str) -> bool) -> Vec<Group> {
     groups
 }
 
-/// Runs all cells of these groups, and gives what was seen in each, in the order of the groups.
+/// Runs all cells of these groups, and returns the result of each, in the order of the groups.
 pub(crate) fn run(groups: &[Group], places: &Places) -> Vec<(Cell, Seen)> {
     side_by_side(groups, |index, group| group.run(places, index)).into_iter().flatten().collect()
 }
@@ -146,9 +146,9 @@ pub(crate) enum Verdict {
     Absent(String),
     /// The peer is at fault, as a minimal exchange shows.
     Fault(&'static Fault),
-    /// It is known to fail, and did not.
+    /// The cell is known to fail, and did not.
     Unexpected(&'static str),
-    /// It failed, and what is known of the peer does not say why.
+    /// The cell failed, and nothing known of the peer explains it.
     Failed(String),
 }
 

@@ -175,7 +175,7 @@ impl Totals {
     }
 }
 
-/// The rows beside the matrix, and what did not go as it is known to.
+/// The rows beside the matrix, and the results that are not as known.
 pub(crate) fn report(cells: &[(Cell, Verdict)], rows: &[Row]) -> String {
     let mut text = format!("{}\n\n", table(rows));
     for (cell, verdict) in cells.iter().filter(|(_, verdict)| !verdict.is_explained()) {

@@ -104,7 +104,7 @@ pub(crate) struct Lack {
     pub(crate) why: &'static str,
 }
 
-/// A cell that is listed here and passes fails the stage: the row is to go.
+/// All known lacks. A listed cell that passes fails the stage, and its row must go.
 pub(crate) static LACKS: [Lack; 6] = [
     Lack { peer: "Python 1.x", scenarios: &[], eras: &[Era::Modern], why: "it speaks the legacy era alone" },
     Lack {

@@ -1,5 +1,5 @@
-//! Processes: how a program of the matrix becomes a command, a client that has a minute, and a server that is gone when its
-//! value is.
+//! Processes: commands for the programs of the matrix, a client that has a minute, and a server that ends when its
+//! value is dropped.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(crate) fn all_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A server on a free port of this machine, which is gone when this is.
+/// A server on a free port of this machine, which ends when this is dropped.
 pub(crate) struct Served {
     process: Child,
     address: SocketAddr,
@@ -88,7 +88,7 @@ impl Drop for Served {
     }
 }
 
-/// An address of this machine that nothing listens at, and that was not given out before: servers start beside each
+/// An address of this machine at which nothing listens, and that was not given out before: servers start beside each
 /// other, and the port of one that is not up yet is free for the next.
 fn unused_address() -> Result<SocketAddr> {
     static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
@@ -169,7 +169,7 @@ pub(crate) const KEYS: &str = "tracker=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBw
 /// The line that it prints when it has made the link of the scenario.
 pub(crate) const LINKED: &str = "tracker: #4522 is linked to #4301";
 
-/// Does each piece of work, of which some run beside each other.
+/// Does each piece of work, several at a time.
 pub(crate) fn side_by_side<T: Sync, R: Send>(work: &[T], perform: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let perform_some = || {

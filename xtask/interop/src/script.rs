@@ -1,4 +1,4 @@
-//! A server that says what it is told to, for a client that does not take it.
+//! A server that plays replies from a script, for a client that does not take one of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,7 +19,7 @@ use crate::process::{all_of, in_time};
 /// An exchange, as its file has it.
 #[derive(Deserialize)]
 pub(crate) struct Script {
-    /// Each is to the next request of its method.
+    /// The replies, each to the next request of its method.
     replies: Vec<Scripted>,
     /// The place of the reply that the client does not take.
     refused: usize,
@@ -99,7 +99,7 @@ impl Playing<'_> {
     }
 }
 
-/// A server that is gone when this is.
+/// A server that ends when this is dropped.
 struct Server {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
@@ -126,7 +126,7 @@ impl Server {
         Ok(Self { address, is_over, serving: Some(serving) })
     }
 
-    /// Ends it, and gives what it was asked.
+    /// Ends it, and returns the requests that it got.
     fn end(mut self) -> Vec<Asked> {
         self.stop()
     }

@@ -1,4 +1,4 @@
-//! The person in front of every client: answers by the names of fields, and remembers what it was asked.
+//! The person in front of every client: answers by the names of fields, and remembers the questions.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -38,7 +38,7 @@ impl Person {
         }
     }
 
-    /// Agrees to go there, and goes nowhere.
+    /// Agrees to visit the page, and goes nowhere.
     pub(crate) fn visit(&self, url: &str) {
         self.remember(format!("url: {url}"));
     }
@@ -51,7 +51,7 @@ impl Person {
         self.remember("roots".to_owned());
     }
 
-    /// In the order in which it was asked.
+    /// The questions, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.memory().clone()
     }
@@ -82,7 +82,7 @@ impl Person {
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Ended(Ended),
-    /// The SDK has no way to do it, and why.
+    /// The SDK has no way to do it; the reason says why.
     Unsupported {
         unsupported: &'static str,
     },

@@ -104,7 +104,7 @@ async fn deploy(region: String) -> String {
     format!("Deployed to {region}")
 }
 
-/// In a task if the call asks for one, as neva has it: by a parameter of the call.
+/// Runs in a task if the call asks for one, as neva has it: by a parameter of the call.
 async fn echo_task(ctx: Context) -> Result<String, Error> {
     let form = form(ECHO, "text");
     let answer = if ctx.is_task() { ctx.task().elicit(form).await? } else { ctx.elicit("echo_input", form).await? };

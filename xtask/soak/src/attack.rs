@@ -42,7 +42,7 @@ pub(crate) struct Sent {
     pub(crate) refused: u64,
 }
 
-/// Runs an attack on all hostile connections at once, and prints what was sent.
+/// Runs an attack on all hostile connections at once, and prints what it sent.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let attack = ATTACKS.iter().find(|attack| attack.name == options.name).context("there is no such attack")?;
     // Large ones take a while to write, which is none of the attack's time.
@@ -89,7 +89,7 @@ impl Tally {
     }
 }
 
-/// One hostile connection, which is made anew when the server closes it.
+/// One hostile connection, which connects again when the server closes it.
 pub(crate) struct Hostile {
     pub(crate) number: usize,
     pub(crate) caller: Caller,
@@ -152,7 +152,7 @@ impl Hostile {
         }
     }
 
-    /// Ends when the server has closed the connection.
+    /// Opens streams until the server has closed the connection.
     async fn fill(&self, connection: &Http2, streams: Streams, post: &Post) {
         let (open, mut held) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
         while connection.is_open() {
@@ -199,7 +199,7 @@ impl Hostile {
         }
     }
 
-    /// Sends requests one after another at the rate, at most so many, and gives what they were answered.
+    /// Sends requests one after another at the rate, at most so many, and returns the replies.
     pub(crate) async fn exchange_all(&self, rate: f64, most: usize, post: &Post) -> Vec<Value> {
         let (mut replies, mut connection) = (Vec::new(), None);
         for _ in 0..most {

@@ -1,4 +1,4 @@
-//! The attacks, each a way to take what all callers share.
+//! The attacks. Each takes something that all callers share.
 
 use std::time::Duration;
 
@@ -183,7 +183,7 @@ fn begin_session(_: usize) -> Post {
     Post::plain(&initialize(&json!({})))
 }
 
-/// By the first two callers' first connection, once.
+/// Runs once, on the first connection of the first two callers.
 async fn abandon_loop(hostile: &Hostile, begin: &Post) {
     let is_first = hostile.number.is_multiple_of(CONNECTIONS_OF_CALLER) && hostile.number < 2 * CONNECTIONS_OF_CALLER;
     if is_first && let Some(session) = hostile.begin_session(begin).await {

@@ -1,5 +1,5 @@
-//! Honest clients: they send at set times, whatever became of the request before, and every exchange is timed from when it
-//! was to be sent.
+//! Honest clients: they send at set times, whatever became of the request before, and time each exchange from the
+//! moment when it was to be sent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -136,7 +136,7 @@ impl Client {
         self.exchange(intended, &post).await.and_then(|response| response.message())
     }
 
-    /// Sends a request and takes note of it. `None` if it was refused.
+    /// Sends a request and records the exchange. `None` if it was refused.
     async fn exchange(&mut self, intended: Instant, post: &Post) -> Option<Response> {
         let answered = match timeout(PATIENCE, self.send(post)).await {
             Ok(Ok(response)) => refusal(&response).map_or(Ok(response), Err),

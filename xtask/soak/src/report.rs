@@ -10,7 +10,7 @@ use crate::attack::Sent;
 use crate::process::Taken;
 use crate::samples::Seen;
 
-/// An attack, and what came of it.
+/// An attack, and its effect on the server and the honest callers.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
@@ -24,18 +24,18 @@ pub(crate) struct Row {
 }
 
 pub(crate) struct Report {
-    /// By how much limits and large requests were smaller than in a long soak.
+    /// The factor by which limits and large requests were smaller than in a long soak.
     pub(crate) scale: usize,
-    /// Below this a p99 is the machine's.
+    /// The time below which a p99 is the machine's noise.
     pub(crate) noise: Duration,
-    /// Bytes that the settings allow for.
+    /// The bytes that the settings allow for.
     pub(crate) stated: u64,
     pub(crate) baseline: Seen,
     pub(crate) rows: Vec<Row>,
     pub(crate) under_attack: Seen,
     pub(crate) before: Taken,
     pub(crate) after: Taken,
-    /// Nothing if the server did not give back what the attacks took.
+    /// None if the server did not give back what the attacks took.
     pub(crate) recovered_after: Option<Duration>,
     pub(crate) still_answers: Seen,
     /// The share of its core that the server used, in the baseline and under attack.
@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-/// A line that says how it went.
+/// Writes a line with the result.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, sent: Sent { requests, refused, .. }, peak, .. } = self;

@@ -139,7 +139,7 @@ impl Phase {
     }
 }
 
-/// Runs an attack, and looks at the server meanwhile.
+/// Runs an attack, and measures the server meanwhile.
 async fn suffer(
     attack: &'static Attack,
     server: &ServerProcess,
@@ -165,7 +165,7 @@ async fn suffer(
     Ok(Row { name: attack.name, what: attack.what, sent, peak, time, honest })
 }
 
-/// Waits until the server has given back what the attacks took, and says after how long that was.
+/// Waits until the server has given back what the attacks took, and returns the time that this took.
 async fn recover(server: &ServerProcess, before: Taken) -> Result<(Option<Duration>, Taken)> {
     let began = Instant::now();
     loop {
@@ -181,7 +181,7 @@ async fn recover(server: &ServerProcess, before: Taken) -> Result<(Option<Durati
     }
 }
 
-/// A process that is gone when this is.
+/// A process that is killed when this is dropped.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -218,7 +218,7 @@ impl ServerProcess {
     }
 }
 
-/// From one request of an honest connection to the next.
+/// The time from one request of an honest connection to the next.
 const HONEST_PERIOD: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_secs(3);
 const SETTLING: Duration = Duration::from_secs(2);
@@ -226,5 +226,5 @@ const BETWEEN: Duration = Duration::from_millis(500);
 const SHORTEST_ATTACK: Duration = Duration::from_secs(1);
 const OVERTIME: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(100);
-/// For how long what the attacks took may stay.
+/// The time in which the server must give back what the attacks took.
 const RECOVERY: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// All that was seen. Clones are the same.
+/// All samples. Clones are the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Samples {
     began: Instant,
@@ -44,7 +44,7 @@ impl Samples {
         self.began.elapsed()
     }
 
-    /// Takes note of an exchange that was to be sent then, and has just ended.
+    /// Records an exchange that was to be sent then, and has just ended.
     pub(crate) fn add(&self, intended: Instant, caller: &Arc<str>, refused: Option<String>) {
         let at = intended.saturating_duration_since(self.began);
         let sample = Sample { at, took: intended.elapsed(), caller: Arc::clone(caller), refused };

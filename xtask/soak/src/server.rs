@@ -47,7 +47,7 @@ const TASK_TTL: Duration = Duration::from_secs(30);
 /// The bytes that a connection may take beside its requests: buffers, a head, and on HTTP/2 those that wait to be read.
 const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;
 
-/// All that may be kept by these settings for callers that want as much as they can have.
+/// The most memory that these settings allow for callers that want as much as they can have.
 pub(crate) fn stated_budget(scale: usize) -> u64 {
     let requests = Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS;
     let small = (Endpoint::UNCOUNTED_BODY + Endpoint::UNCOUNTED_REPLY) * requests;
@@ -168,7 +168,7 @@ async fn hang(_: Flow) -> Result<String, Failure> {
     std::future::pending().await
 }
 
-/// Standard input is closed by the process that started this one, or by its death.
+/// Waits until standard input is closed: by the process that started this one, or by its death.
 async fn told_to_end() {
     let (closed, is_closed) = oneshot::channel();
     std::thread::spawn(move || {

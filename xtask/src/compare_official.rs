@@ -69,7 +69,7 @@ struct Source {
     examples: Vec<Example>,
 }
 
-/// Those that a folder holds: one a revision, and the tasks extension of the one that has it.
+/// The documents in a folder: one for each revision, and the tasks extension of the one that has it.
 fn sources(spec: &Path) -> Result<Vec<Source>> {
     if !spec.is_dir() {
         bail!("there is no such folder");

@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Nothing is installed here: the contributor is told how to.
+/// Fails if a tool is missing, and says how to install it: this program installs nothing.
 fn require(what: &str, command: &[&str], install: &str) -> Result<()> {
     let output = nightly(command).stdin(Stdio::null()).output().context("could not start `rustup`")?;
     if !output.status.success() {

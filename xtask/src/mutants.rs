@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     outcome(&mut command, &results)
 }
 
-/// Nothing is installed here: the contributor is told how to.
+/// Fails if cargo-mutants is missing, and says how to install it: this program installs nothing.
 fn require_cargo_mutants() -> Result<()> {
     let version = cargo_mutants().arg("--version").stdin(Stdio::null()).output().context("could not start `cargo`")?;
     if !version.status.success() {
@@ -62,8 +62,8 @@ fn cargo_mutants() -> Command {
     command
 }
 
-/// Only tests of the crate that was changed, and no doc tests: a mutant takes seconds. Nextest ends at the first test
-/// that fails, of all the programs; without it, cargo does at the first program.
+/// Chooses only tests of the crate that was changed, and no doc tests: a mutant takes seconds. Nextest ends at the
+/// first test that fails, of all the programs; without it, cargo does at the first program.
 fn quick_tests() -> Vec<&'static str> {
     let mut arguments = vec!["--all-features", "--test-workspace=false", "--no-shuffle"];
     // Twice the time that the tests take unchanged, on a machine that may be busy: what takes longer hangs.

@@ -224,12 +224,12 @@ impl Installation {
         Ok(Self(thread::spawn(move || Sdks::install(&target).map(drop))))
     }
 
-    /// Nothing where the suite need not run.
+    /// Begins to install the suite. `None` where it need not run.
     pub(crate) fn suite_where_wanted() -> Result<Option<Self>> {
         Suite::is_wanted().then(Self::suite).transpose()
     }
 
-    /// Nothing where the matrix need not be run.
+    /// Begins to install the SDKs. `None` where the matrix need not run.
     pub(crate) fn sdks_where_wanted() -> Result<Option<Self>> {
         Sdks::are_wanted().then(Self::sdks).transpose()
     }
@@ -263,7 +263,8 @@ fn outcome(mut program: Command, lack: &'static str) -> Result<Outcome> {
 pub(crate) struct Postgres(Child);
 
 impl Postgres {
-    /// Nothing where both are there, and where nothing may be installed: the tests then say what they leave out.
+    /// Begins the installation. `None` where both are there, and where nothing may be installed: the tests then say
+    /// what they leave out.
     pub(crate) fn begin() -> Result<Option<Self>> {
         let is_there = Path::new("/usr/lib/postgresql").exists() && Path::new("/usr/sbin/pgbouncer").exists();
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);

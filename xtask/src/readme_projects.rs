@@ -97,7 +97,7 @@ fn check(folder: &Path, target: &Path) -> Result<bool> {
 /// The parts of a page that a reader copies.
 struct Page<'t> {
     dependencies: Option<&'t str>,
-    /// Each a file that compiles, if the page is right.
+    /// The programs, each a file that compiles, if the page is right.
     programs: Vec<String>,
 }
 

@@ -51,7 +51,7 @@ const fn compiled(name: &'static str, dependency: &'static str) -> Neighbour {
     Neighbour { name, dependency, fits: true, is_compiled: true }
 }
 
-/// With everything of ours that has a database, and with one at a time.
+/// Features of ours: all that have a database, and one at a time.
 const FEATURES: [&str; 3] = ["\"postgres\", \"sqlite\"", "\"sqlite\"", "\"postgres\""];
 
 pub(crate) fn run() -> Result<Outcome> {

@@ -147,7 +147,7 @@ fn rename_in_examples(revision: Revision, shown: &[Shown<'_>], tally: &mut Tally
     }
 }
 
-/// Each property of each definition; some example that passes must then fail.
+/// Renames each property of each definition; some example that passes must then fail.
 fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, tally: &mut Tally) {
     for name in document["$defs"].as_object().into_iter().flat_map(Map::keys) {
         let mut properties = Vec::new();

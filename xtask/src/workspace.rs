@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 pub(crate) use xtask_support::{print, root};
 
-/// For what is checked or documented, and for the SDKs of others: all that there is.
+/// Packages for checks, for documentation and for the SDKs of others: all that there are.
 pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
 
-/// For what is built and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
+/// Packages to build and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
 /// `cargo xtask interop` run.
 pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", "--all-features"];
 
@@ -98,9 +98,9 @@ pub(crate) struct Package {
 #[derive(Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Nothing for a normal one.
+    /// None for a normal one.
     pub(crate) kind: Option<String>,
-    /// Nothing for one from a registry.
+    /// None for one from a registry.
     pub(crate) path: Option<PathBuf>,
 }
 

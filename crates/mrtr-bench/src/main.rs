@@ -218,7 +218,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Such as `28 Jul 2026`: what stands between the day of the week and the time.
+/// Today, such as `28 Jul 2026`: the part between the day of the week and the time.
 fn today() -> String {
     httpdate::fmt_http_date(SystemTime::now()).chars().skip(5).take(11).collect()
 }

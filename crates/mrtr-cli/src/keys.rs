@@ -148,7 +148,7 @@ Examples:
 /// The keys of a file that was checked, or of one that is to be made.
 struct Ring {
     audience: String,
-    /// Never empty.
+    /// The names and keys, the sealing one first. Never empty.
     keys: Vec<(String, String)>,
 }
 

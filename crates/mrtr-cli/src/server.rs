@@ -61,7 +61,7 @@ pub(crate) enum Target {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenLaunch", into = "WrittenLaunch")]
 pub(crate) struct Launch {
-    /// Never empty, unless a file says so.
+    /// The command and its arguments. Never empty, unless a file says so.
     words: Vec<String>,
     /// The folder to start it in: names in the command may mean something else in another.
     folder: Option<PathBuf>,

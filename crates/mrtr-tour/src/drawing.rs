@@ -148,9 +148,9 @@ impl Drawing {
     }
 }
 
-/// Before the first name.
+/// The space before the first name.
 const MARGIN: usize = 2;
-/// Between two names.
+/// The space between two names.
 const GAP: usize = 3;
 
 /// The width that every terminal has.

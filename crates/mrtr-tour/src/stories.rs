@@ -42,7 +42,7 @@ impl Story {
     }
 }
 
-/// All of them.
+/// All stories.
 pub(crate) const STORIES: [Story; 9] = [
     weather::STORY,
     azure_devops::STORY,

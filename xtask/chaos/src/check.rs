@@ -10,7 +10,7 @@ use crate::customer::{Entry, Outcome};
 use crate::tools::{CRASH, INTERRUPTED, ONCE, Receipts};
 use crate::trace::Event;
 
-/// All that does not hold.
+/// Finds all that does not hold.
 pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let flows = Flows::of(events);
     let mut found = flows.violations();

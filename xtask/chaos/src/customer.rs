@@ -171,7 +171,7 @@ fn completed(result: &Json) -> Outcome {
     }
 }
 
-/// One of so many orders has a step that blocks its thread.
+/// The number of orders of which one has a step that blocks its thread.
 const ORDERS_A_BLOCK: u64 = 20;
 /// Longer than the leases of `cargo xtask chaos`.
 const LONGER_THAN_A_LEASE_MS: u64 = 2_400;

@@ -14,7 +14,7 @@ use mrtr_postgres::testing::Cluster;
 /// PostgreSQL, in a process of its own; it ends when this is dropped.
 pub(crate) struct Database {
     process: Child,
-    /// It ends when this is closed.
+    /// The input of the process, which ends when this is closed.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     address: String,
@@ -65,7 +65,7 @@ impl Drop for Database {
 
 /// Faults of the database, one after another, while workers are killed.
 pub(crate) struct Faults {
-    /// They end when this is dropped.
+    /// Ends the faults when it is dropped.
     end: Sender<()>,
     thread: JoinHandle<Result<Counts>>,
 }

@@ -75,7 +75,7 @@ fn looked_at(peer: &str, why: &str) -> Option<&'static str> {
     found.map(|(.., place)| *place)
 }
 
-/// By the peer, and some words of what is said of it.
+/// The places, by the peer and some words of the reason.
 const LOOKED_AT: [(&str, &str, &str); 7] = [
     ("Python 1.x", "legacy era alone", "`mcp/shared/version.py`: `SUPPORTED_PROTOCOL_VERSIONS`"),
     ("Python 2.x", "no tasks", "`mcp/server/extension.py`: methods such as `tasks/get` are an extension's"),

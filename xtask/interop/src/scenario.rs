@@ -3,7 +3,7 @@
 /// Something that a client and a server do together.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    /// For a reader of the page.
+    /// A description for the readers of the page.
     pub(crate) about: &'static str,
     /// The questions to the client's handlers, in order; those of one round are sorted.
     pub(crate) asked: &'static [&'static str],
@@ -16,9 +16,9 @@ pub(crate) struct Scenario {
 
 /// The end of the call.
 pub(crate) enum End {
-    /// With this text.
+    /// The call ends with this text.
     Text(&'static str),
-    /// Without the greeting, in words of the server's own.
+    /// The call ends without the greeting, in words of the server's own.
     Refused,
 }
 

@@ -195,7 +195,7 @@ impl Drop for Killed {
 struct ServerProcess {
     process: Killed,
     address: SocketAddr,
-    /// It serves as long as this is open.
+    /// The input of the server, which serves as long as this is open.
     _input: Option<ChildStdin>,
 }
 

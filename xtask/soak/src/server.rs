@@ -35,14 +35,14 @@ pub(crate) const CLOCK: &str = "soak://clock";
 /// The words with which the server says where it listens.
 pub(crate) const LISTENING: &str = "listening on ";
 
-/// Smaller than by default, so that what goes beyond them shows.
+/// Limits smaller than by default, so that requests beyond them show.
 const BODY_BUDGET: usize = 64 << 20;
 const REPLY_BUDGET: usize = 64 << 20;
 const SESSION_BYTES: usize = 32 << 20;
 const BYTES_OF_SESSION: usize = 4 << 20;
 const TASK_BYTES_OF_CALLER: u64 = 16 << 20;
 const TASK_BYTES: u64 = 256 << 20;
-/// Short, so that what is kept of tasks is swept in the time of a soak.
+/// Short, so that tasks are swept in the time of a soak.
 const TASK_TTL: Duration = Duration::from_secs(30);
 /// The bytes that a connection may take beside its requests: buffers, a head, and on HTTP/2 those that wait to be read.
 const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;

@@ -129,7 +129,8 @@ impl Tree {
         }
     }
 
-    /// Notes what a path stands for: a module, an item, or what a module gives on. Other crates' items are theirs.
+    /// Notes what a path stands for: a module, an item, or a name that a module re-exports. Items of other crates are
+    /// not ours.
     fn resolve<'a>(&'a self, target: &[String], shown: &str, found: &mut Vec<Found<'a>>) {
         if self.modules.contains_key(target) {
             return self.list(target, shown, found);
@@ -170,9 +171,9 @@ pub(super) struct Definition {
 
 /// The place where an item's example would stand.
 pub(super) enum Example {
-    /// In its own comment: whether there is one.
+    /// The item's own comment, which has one or not.
     Own(bool),
-    /// In its own comment, there being none, or in what this macro makes of it.
+    /// The item's own comment, which has none, or the code that this macro makes of it.
     MadeBy(String),
 }
 
@@ -193,7 +194,7 @@ pub(super) fn definition(item: &Item) -> Option<Definition> {
     is_public(visibility).then(|| Definition { name: name.to_string(), example })
 }
 
-/// The items that a macro is told to make: each a name under a comment.
+/// The items that a macro call lists: each a name under a comment.
 pub(super) fn made_by(call: &ItemMacro) -> Vec<Definition> {
     let maker = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     let mut made = Vec::new();

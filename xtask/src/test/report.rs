@@ -1,4 +1,4 @@
-//! The end of a test run: how long each stage took, what failed, and what was not looked at.
+//! The end of a test run: the time of each stage, the failures, and the stages that did not run.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::Outcome;
 
-/// A stage, and what became of it.
+/// A stage, and its end.
 pub(super) struct Row {
     pub(super) stage: &'static str,
-    /// Nothing for one that did not run.
+    /// None for a stage that did not run.
     pub(super) time: Option<Duration>,
     pub(super) ended: Ended,
 }
@@ -18,7 +18,7 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
     With(Outcome),
-    /// With an error, after which no other stage runs.
+    /// An error ended the stage, and no other stage runs after it.
     Stopped(String),
     NotReached,
     NotSelected,

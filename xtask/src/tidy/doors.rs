@@ -11,7 +11,7 @@ pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     crates.iter().filter_map(|found| problem(&found.name, &found.files, LARGEST_SHARE_OF_FILES)).collect()
 }
 
-/// A small crate may have as many files as one of a thousand lines.
+/// Finds a crate with too many files. A small crate may have as many files as one of a thousand lines.
 fn problem(name: &str, files: &[SourceFile], most: usize) -> Option<String> {
     let code = lines_of_code(files);
     (files.len() * THOUSAND > most * code.max(THOUSAND)).then(|| {
@@ -46,7 +46,7 @@ fn parts(files: &[SourceFile]) -> Vec<String> {
     parts.collect()
 }
 
-/// The files that use something of each module's own. What only gives a name on is no user.
+/// The files that use something of each module's own. A file that only re-exports a name is no user.
 fn users(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<String>> {
     let given_on = given_on(files);
     let mut users: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -63,7 +63,7 @@ fn users(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<String>> {
     users
 }
 
-/// An import as a path to where its name is from: a name may be given on by several modules above its own.
+/// Follows an import to the module that its name is from: several modules above that may re-export it.
 fn followed(mut import: Vec<String>, given_on: &BTreeMap<Vec<String>, Vec<String>>) -> Vec<String> {
     let from = |import: &[String]| {
         let mut beginnings = (1..=import.len()).map(|length| &import[..length]);

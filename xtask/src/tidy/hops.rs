@@ -15,7 +15,7 @@ const MOST: usize = 35;
 struct Hop {
     path: String,
     function: String,
-    /// The file without its comments, and where in it each function of that name has its body.
+    /// The file without its comments, and the places in it where functions of that name have their bodies.
     code: String,
     bodies: Vec<Range<usize>>,
 }
@@ -75,8 +75,8 @@ impl Hop {
     }
 }
 
-/// Each function but the first is called by one before it, in the order of that one's body, or stands behind a closure or
-/// a trait in the file of the one before it.
+/// Finds hops that lead nowhere. Each function but the first must be called by one before it, in the order of that
+/// one's body, or stand behind a closure or a trait in the file of the one before it.
 fn leads_nowhere(hops: &[Hop]) -> Vec<String> {
     let mut read_up_to = vec![0; hops.len()];
     let mut problems = Vec::new();

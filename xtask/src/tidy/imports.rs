@@ -6,7 +6,7 @@ use syn::{Attribute, ImplItemFn, Item, ItemMod, ItemUse, Macro, Meta, Path, VisR
 
 use crate::source::{self, SourceFile, from_root, used_names};
 
-/// Each as a path from the root of the crate. Tests and comments do not count.
+/// Lists the imports, each as a path from the root of the crate. Tests and comments do not count.
 pub(super) fn of_file(file: &SourceFile) -> Vec<Vec<String>> {
     starting_with(STARTS.map(str::to_owned).to_vec(), file)
 }
@@ -27,9 +27,9 @@ fn starting_with(starts: Vec<String>, file: &SourceFile) -> Vec<Vec<String>> {
 }
 
 struct Imports {
-    /// The first segments of the paths that are told.
+    /// The first segments of the paths to report.
     starts: Vec<String>,
-    /// The module that is looked at, which may be one inside the file.
+    /// The module of the code, which may be one inside the file.
     module: Vec<String>,
     found: Vec<Vec<String>>,
 }

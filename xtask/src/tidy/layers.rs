@@ -1,4 +1,4 @@
-//! The rule that layers import downwards only, and by the module that has a name.
+//! The rule that layers import downwards only, and that imports name the module.
 
 use super::declared::Layered;
 use super::imports;

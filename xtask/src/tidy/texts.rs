@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::root;
 
 pub(super) struct TextFile {
-    /// From the root of the workspace.
+    /// The path from the root of the workspace.
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
@@ -38,7 +38,7 @@ pub(super) fn openings(files: &[TextFile]) -> Vec<String> {
     files.iter().filter(|file| file.is_rust()).flat_map(openings_of_file).collect()
 }
 
-/// By lines, so that comments inside a macro are seen too.
+/// Looks at lines, so that it sees comments inside a macro too.
 fn openings_of_file(file: &TextFile) -> Vec<String> {
     let mut found = Vec::new();
     let mut above = None;
@@ -87,7 +87,7 @@ fn is_path(before: &str, after: &str) -> bool {
     begins && after.starts_with('/') && after[1..].starts_with(|next: char| next.is_alphanumeric() || next == '.')
 }
 
-/// Without slashes, lest this file break its own rule.
+/// The folders, without slashes, lest this file break its own rule.
 const FOLDERS: [&str; 6] = ["work", "tmp", "root", "home", "Users", "workspace"];
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn target() -> Result<PathBuf> {
     Ok(programs()?.parent().context("a profile has a folder")?.to_owned())
 }
 
-/// An empty folder: what an earlier run left must not be taken for a result of this one.
+/// Empties a folder, or makes it: a result of an earlier run must not pass for one of this run.
 pub fn emptied(folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
@@ -47,17 +47,17 @@ pub fn print(report: &str) -> Result<()> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a fourth ending is a change of every command")]
 pub enum Outcome {
-    /// All that it looked at holds.
+    /// All checks hold.
     Passed,
-    /// Something does not hold, which it has said.
+    /// A check does not hold; the program has said which.
     Failed,
-    /// Nothing was done, for lack of this.
+    /// The program did nothing, for lack of this.
     LeftOut(&'static str),
 }
 
 impl Outcome {
-    /// The outcome of a program that ended by [`exit`], which is left out for lack of this alone. A program that came to
-    /// none has said why.
+    /// Reads the outcome of a program that ended by [`exit`], which is left out for lack of this alone. A program
+    /// without an outcome has said why.
     pub fn of_program(status: ExitStatus, lack: &'static str) -> Result<Self> {
         match status.code() {
             Some(0) => Ok(Self::Passed),

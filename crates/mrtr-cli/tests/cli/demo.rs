@@ -16,7 +16,7 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    /// On any free port.
+    /// Starts it on any free port.
     pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, &["--port", "0"])
     }

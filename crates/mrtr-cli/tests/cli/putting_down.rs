@@ -1,4 +1,4 @@
-//! Calls that are put down, by Ctrl-C, by --save or by a server that dies, and picked up by another process.
+//! Calls that one process saves, on Ctrl-C, with --save or when a server dies, and another process resumes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

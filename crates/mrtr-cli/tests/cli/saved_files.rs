@@ -1,4 +1,5 @@
-//! Files of saved calls: whose they are, which server they go to, what is not in them, and one process at a time.
+//! Files of saved calls: their owner, the server that they go to, the secrets that they leave out, and one process at a
+//! time.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -40,7 +41,7 @@ fn a_file_of_another_user_is_not_resumed() {
     }
 }
 
-/// A server that asks for a PIN, and tells when the answer is there: it has no more to say.
+/// A server that asks for a PIN, and reports the answer; after that it says no more.
 fn asks_and_hangs() -> (Stub, mpsc::Receiver<Value>) {
     let (sender, answers) = mpsc::channel();
     let stub = Stub::start(move |message, _| {

@@ -33,7 +33,7 @@ pub(crate) struct Options {
     /// Keep tasks, and which states were used, in this SQLite file, which is made if there is none
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Seal states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or with one that ends with it
+    /// Seal states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or a key of this process alone
     #[arg(long, value_name = "FILE")]
     state_keys: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ pub(crate) struct Fleet {
     instances: Vec<Running>,
     speak: mpsc::UnboundedSender<Said>,
     said: mpsc::UnboundedReceiver<Said>,
-    /// What has been said so far.
+    /// The lines so far.
     heard: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ struct Running {
     url: String,
 }
 
-/// What an instance says of itself, by its name.
+/// A line of an instance, by its name.
 type Said = (&'static str, String);
 
 impl Fleet {
@@ -78,7 +78,7 @@ impl Fleet {
         }
     }
 
-    /// How often this was said before what was waited for last.
+    /// Counts this line before the one that was waited for last.
     pub(crate) fn count(&self, line: &str) -> usize {
         self.heard.iter().filter(|said| *said == line).count()
     }

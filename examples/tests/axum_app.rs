@@ -65,7 +65,7 @@ async fn its_own_routes_and_the_endpoint_stand_side_by_side() {
     }
 }
 
-/// One order is under way with its client, and a later one whose client went away: both are placed before the end.
+/// Two orders, one under way with its client, and a later one whose client went away, are both placed before the end.
 #[cfg(unix)]
 #[tokio::test]
 async fn it_ends_in_order() {
@@ -92,7 +92,7 @@ async fn it_ends_in_order() {
     }
 }
 
-/// What the page shows is what the example does: each block of it stands there word for word.
+/// Each block of the page stands in the example word for word.
 #[test]
 fn the_page_shows_parts_of_the_example() {
     let example = unindented(include_str!("../axum_app.rs"));

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 const SERVER: &str = env!("CARGO_BIN_EXE_stdio_server");
 
-/// How long a test waits for what must come: far longer than it takes.
+/// The time that a test waits for what must come: far longer than it takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn client(transport: StdioTransport) -> Client {
@@ -24,7 +24,7 @@ fn client(transport: StdioTransport) -> Client {
     Client::builder(transport).on_elicit(answer).build()
 }
 
-/// A client of a process, and what that says on stderr.
+/// A client of a process, and the lines of its stderr.
 fn started() -> (Client, mpsc::UnboundedReceiver<String>) {
     let (told, stderr) = mpsc::unbounded_channel();
     let server = ChildServer::new(Command::new(SERVER)).on_stderr(move |line| drop(told.send(line)));

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// The differences that are meant to be there, and why
     #[arg(long, value_name = "FILE")]
     differences: Option<PathBuf>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -69,7 +69,7 @@ struct Source {
     examples: Vec<Example>,
 }
 
-/// Those that a folder holds: one a revision, and the tasks extension of the one that has it.
+/// The documents in a folder: one for each revision, and the tasks extension of the one that has it.
 fn sources(spec: &Path) -> Result<Vec<Source>> {
     if !spec.is_dir() {
         bail!("there is no such folder");

@@ -10,7 +10,7 @@ use crate::{Outcome, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long each target runs
+    /// Run each target for this many minutes
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
     /// The target; all of them unless one is named
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Nothing is installed here: the contributor is told how to.
+/// Fails if a tool is missing, and says how to install it: this program installs nothing.
 fn require(what: &str, command: &[&str], install: &str) -> Result<()> {
     let output = nightly(command).stdin(Stdio::null()).output().context("could not start `rustup`")?;
     if !output.status.success() {
@@ -90,7 +90,7 @@ fn fuzz(Target { name, folder, longest }: Target, minutes: u32) -> Result<Progre
 
 const NEW_INPUTS: [&str; 2] = ["\tNEW ", "\tREDUCE "];
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Progress {
     executions: u64,

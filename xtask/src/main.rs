@@ -1,4 +1,4 @@
-//! What a contributor runs: `cargo xtask <command>`.
+//! The commands of a contributor: `cargo xtask <command>`.
 
 mod compare_official;
 mod doc_examples;
@@ -29,37 +29,37 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs every check and test, or some of them: the one command that must pass
+    /// Run every check and test, or some of them: the one command that must pass
     Test(test::Options),
-    /// Checks layers, dependencies, comments and paths, and prints the figures of the code
+    /// Check layers, dependencies, comments and paths, and print the figures of the code
     Tidy,
-    /// Writes the JSON Schemas that are generated from the types
+    /// Write the JSON Schemas that are generated from the types
     Schema(schema::Options),
-    /// Checks example JSON against the schemas and the types
+    /// Check example JSON against the schemas and the types
     ValidateExamples(validate_examples::Options),
-    /// Compares the generated schemas with the official ones, on examples with one thing changed at a time
+    /// Compare the generated schemas with the official ones, on examples with one thing changed at a time
     CompareOfficial(compare_official::Options),
-    /// Lists `serde_json::Value` in public signatures, and fails where no reason is given for it
+    /// List `serde_json::Value` in public signatures, and fail where no reason is given for it
     PublicApi,
-    /// Runs the official conformance suite against our server and our client, with npm
+    /// Run the official conformance suite against our server and our client, with npm
     Conformance,
-    /// Has clients and servers of other SDKs talk with ours, and checks docs/INTEROP.md
+    /// Let clients and servers of other SDKs talk with ours, and check docs/INTEROP.md
     Interop(programs::Interop),
-    /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
+    /// Run tasks on workers that are killed at any moment, and check that nothing is lost or done twice
     Chaos(programs::Chaos),
-    /// Has hostile callers attack a server beside honest ones, and checks that those hardly notice
+    /// Let hostile callers attack a server beside honest ones, and check that the honest ones hardly notice
     Soak(programs::Soak),
-    /// Lists public items without an example that runs, and fails for crates in which all have one
+    /// List public items without an example that runs, and fail for crates in which all have one
     DocExamples,
-    /// Checks each page's programs as a project of its own, with the dependencies that the page names
+    /// Check each page's programs as a project of its own, with the dependencies that the page names
     ReadmeProjects,
-    /// Resolves the facade beside the SQL libraries of others, which link SQLite too
+    /// Resolve the facade beside the SQL libraries of others, which link SQLite too
     SqlNeighbours,
-    /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
+    /// Measure speed, as ratios within one run, and write docs/BENCHMARKS.md
     Bench(programs::Bench),
-    /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
+    /// Fuzz what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
-    /// Changes one line at a time, and lists the changes that no test notices, with cargo-mutants
+    /// Change one line at a time, and list the changes that no test notices, with cargo-mutants
     Mutants(mutants::Options),
 }
 

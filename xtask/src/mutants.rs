@@ -10,17 +10,17 @@ use crate::{Outcome, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Changes only lines that differ from this commit; unless told otherwise, from where the branch left main, or
-    /// from the commit before where nothing was branched
+    /// Change only lines that differ from this commit; unless told otherwise, from where the branch left main, or from
+    /// the commit before where nothing was branched
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Changes these files whole, such as 'crates/mrtr-flow/src/engine/**'; with --base, only what differs in them
+    /// Change these files whole, such as 'crates/mrtr-flow/src/engine/**'; with --base, only what differs in them
     #[arg(long, value_name = "GLOB")]
     files: Vec<String>,
-    /// Takes the K-th of N parts, counted from 0
+    /// Take the K-th of N parts, counted from 0
     #[arg(long, value_name = "K/N")]
     shard: Option<String>,
-    /// What else is said to cargo-mutants, such as `-- --list`
+    /// Pass these arguments on to cargo-mutants, such as `-- --list`
     #[arg(last = true)]
     more: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     outcome(&mut command, &results)
 }
 
-/// Nothing is installed here: the contributor is told how to.
+/// Fails if cargo-mutants is missing, and says how to install it: this program installs nothing.
 fn require_cargo_mutants() -> Result<()> {
     let version = cargo_mutants().arg("--version").stdin(Stdio::null()).output().context("could not start `cargo`")?;
     if !version.status.success() {
@@ -62,8 +62,8 @@ fn cargo_mutants() -> Command {
     command
 }
 
-/// Only tests of the crate that was changed, and no doc tests: a mutant takes seconds. Nextest ends at the first test
-/// that fails, of all the programs; without it, cargo does at the first program.
+/// Chooses only tests of the crate that was changed, and no doc tests: a mutant takes seconds. Nextest ends at the
+/// first test that fails, of all the programs; without it, cargo does at the first program.
 fn quick_tests() -> Vec<&'static str> {
     let mut arguments = vec!["--all-features", "--test-workspace=false", "--no-shuffle"];
     // Twice the time that the tests take unchanged, on a machine that may be busy: what takes longer hangs.
@@ -98,7 +98,7 @@ fn outcome(command: &mut Command, results: &Path) -> Result<Outcome> {
 }
 
 impl Options {
-    /// What is compared with: files that are named are changed whole, unless a commit is named too.
+    /// The commit to compare with. Files that are named are mutated whole, unless a commit is named too.
     fn base(&self) -> Result<Option<String>> {
         match &self.base {
             Some(base) => Ok(Some(base.clone())),
@@ -114,12 +114,12 @@ impl Options {
     }
 }
 
-/// What cargo-mutants ends with.
+/// Exit codes of cargo-mutants.
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 const BASELINE_FAILED: i32 = 4;
 
-/// Where the branch left main; on main itself, the commit before.
+/// The commit where the branch left main; on main itself, the commit before.
 fn base_of_branch() -> Result<String> {
     let head = commit(&["rev-parse", "HEAD"])?;
     match MAIN.iter().find_map(|main| commit(&["merge-base", "HEAD", main]).ok()) {
@@ -129,7 +129,7 @@ fn base_of_branch() -> Result<String> {
     }
 }
 
-/// What differs from it in the files as they are, committed or not.
+/// The difference between it and the files as they are, committed or not.
 fn diff_from(base: &str) -> Result<String> {
     git(&["diff", "--no-color", "--no-ext-diff", base, "--", "*.rs"])
 }

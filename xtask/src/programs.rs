@@ -18,16 +18,16 @@ use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, Metadata, cargo, metadata};
 
 #[derive(clap::Args)]
 pub(crate) struct Bench {
-    /// Measures less, and less precisely
+    /// Measure less, and less precisely
     #[arg(long)]
     quick: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    /// Commit the instructions that are counted, for this reason; with the group `instructions` only
     #[arg(long, value_name = "REASON", requires = "group")]
     accept: Option<String>,
-    /// Measures this alone, and leaves docs/BENCHMARKS.md as it is
+    /// Measure this alone, and leave docs/BENCHMARKS.md as it is
     #[arg(value_parser = GROUPS)]
     group: Option<String>,
 }
@@ -55,24 +55,24 @@ impl Bench {
 
 #[derive(clap::Args)]
 pub(crate) struct Chaos {
-    /// For how long a new task is made when one ends
+    /// Make a new task when one ends, for this many minutes
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
-    /// How many tasks are open at a time
+    /// Keep this many tasks open at a time
     #[arg(long, value_name = "N", default_value_t = 200)]
     tasks: u64,
-    /// What is killed, and what clients do, is the same for the same seed
+    /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Some seconds with 30 tasks, as in `cargo xtask test`
+    /// Run for some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
-    /// Where the tasks are
+    /// The store for the tasks
     #[arg(long, value_enum, default_value_t = Store::Sqlite)]
     store: Store,
 }
 
-/// What the workers share.
+/// The store that the workers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Store {
     /// A file, which stays as it is
@@ -82,7 +82,7 @@ pub(crate) enum Store {
 }
 
 impl Chaos {
-    /// As a part of all tests.
+    /// A short run, as a part of all tests.
     pub(crate) fn short(store: Store) -> Self {
         Self { minutes: 0, tasks: 0, seed: None, short: true, store }
     }
@@ -106,16 +106,16 @@ impl Chaos {
 
 #[derive(clap::Args)]
 pub(crate) struct Soak {
-    /// How long all of it takes
+    /// Take this many minutes for all of it
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
     /// Take a minute, with a debug build and limits that are smaller by 16
     #[arg(long, conflicts_with = "minutes")]
     short: bool,
-    /// Runs these attacks alone
+    /// Run these attacks alone
     #[arg(long, value_name = "NAME,…")]
     attacks: Option<String>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -160,10 +160,10 @@ const SHORT_NOISE_MS: &str = "1000";
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Interop {
-    /// Writes docs/INTEROP.md, instead of comparing it
+    /// Write docs/INTEROP.md, instead of comparing it
     #[arg(long, conflicts_with = "only")]
     write: bool,
-    /// Runs only the cells of the SDKs whose name has this in it, and leaves the page alone
+    /// Run only the cells of the SDKs whose name has this in it, and leave the page alone
     #[arg(long, value_name = "SDK")]
     only: Option<String>,
 }
@@ -185,7 +185,7 @@ impl Interop {
     }
 }
 
-/// As a part of all tests, where the installation was begun.
+/// Runs the interop matrix as a part of all tests, where the installation was begun.
 pub(crate) fn interop_where_possible(packages: Option<Installation>) -> Result<Outcome> {
     packages.map_or(Ok(Outcome::LeftOut(LACKS_SDKS)), |packages| Interop::default().run_with(packages))
 }
@@ -196,7 +196,7 @@ pub(crate) fn conformance() -> Result<Outcome> {
     conformance_with(Installation::suite()?)
 }
 
-/// As a part of all tests, where the installation was begun.
+/// Runs the conformance suite as a part of all tests, where the installation was begun.
 pub(crate) fn conformance_where_possible(suite: Option<Installation>) -> Result<Outcome> {
     suite.map_or(Ok(Outcome::LeftOut(LACKS_SUITE)), conformance_with)
 }
@@ -224,12 +224,12 @@ impl Installation {
         Ok(Self(thread::spawn(move || Sdks::install(&target).map(drop))))
     }
 
-    /// Nothing where the suite need not run.
+    /// Begins to install the suite. `None` where it need not run.
     pub(crate) fn suite_where_wanted() -> Result<Option<Self>> {
         Suite::is_wanted().then(Self::suite).transpose()
     }
 
-    /// Nothing where the matrix need not be run.
+    /// Begins to install the SDKs. `None` where the matrix need not run.
     pub(crate) fn sdks_where_wanted() -> Result<Option<Self>> {
         Sdks::are_wanted().then(Self::sdks).transpose()
     }
@@ -263,7 +263,8 @@ fn outcome(mut program: Command, lack: &'static str) -> Result<Outcome> {
 pub(crate) struct Postgres(Child);
 
 impl Postgres {
-    /// Nothing where both are there, and where nothing may be installed: the tests then say what they leave out.
+    /// Begins the installation. `None` where both are there, and where nothing may be installed: the tests then say
+    /// what they leave out.
     pub(crate) fn begin() -> Result<Option<Self>> {
         let is_there = Path::new("/usr/lib/postgresql").exists() && Path::new("/usr/sbin/pgbouncer").exists();
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);

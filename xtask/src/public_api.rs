@@ -58,7 +58,7 @@ fn with_value(file: &File) -> Vec<String> {
 }
 
 struct Items {
-    /// Whether the file calls it `Value`.
+    /// True if the file calls it `Value`.
     imported: bool,
     owner: Option<String>,
     found: Vec<String>,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::Outcome;
 use crate::workspace::{cargo_command, crates, metadata, print, root};
 
-/// What a page names for a crate that is not released yet.
+/// The source that a page names for a crate that is not released yet.
 const OURS: &str = "git = \"https://github.com/mrtr-rs/mrtr\"";
 
 pub(crate) fn run() -> Result<Outcome> {
@@ -94,10 +94,10 @@ fn check(folder: &Path, target: &Path) -> Result<bool> {
     Ok(command.status().context("could not start cargo")?.success())
 }
 
-/// What a reader copies from a page.
+/// The parts of a page that a reader copies.
 struct Page<'t> {
     dependencies: Option<&'t str>,
-    /// Each a file that compiles, if the page is right.
+    /// The programs, each a file that compiles, if the page is right.
     programs: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl<'t> Page<'t> {
     }
 }
 
-/// What follows the fence, what lies in it, and the rest.
+/// Returns what follows the fence, what lies in it, and the rest.
 fn next_block(text: &str) -> Option<(&str, &str, &str)> {
     const FENCE: &str = "```";
     let at = if text.starts_with(FENCE) { 0 } else { text.find("\n```")? + 1 };
@@ -129,7 +129,8 @@ fn next_block(text: &str) -> Option<(&str, &str, &str)> {
     Some((head, &rest[..end], &rest[end + FENCE.len()..]))
 }
 
-/// As rustdoc makes a program of an example: hidden lines are shown, and what has no `main` is put into one.
+/// Makes a program of an example, as rustdoc does: it shows hidden lines, and puts an example without a `main` into
+/// one.
 fn program(body: &str) -> String {
     let shown: Vec<_> = body
         .lines()

@@ -10,7 +10,7 @@ use crate::{Outcome, workspace};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
-    /// Writes nothing, and fails where a file is not what would be written
+    /// Write nothing, and fail where a file is not what would be written
     #[arg(long)]
     check: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// What each file is to hold: for each revision what we send, and what we accept.
+/// The content of each file: for each revision what we send, and what we accept.
 fn documents() -> impl Iterator<Item = (PathBuf, String)> {
     let dialects = Revision::ALL.into_iter().flat_map(|revision| [revision.strict(), revision.lenient()]);
     dialects.map(|dialect| (path(dialect), format!("{:#}\n", json_schema::document(dialect))))

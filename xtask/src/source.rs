@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, Item, Lit, Meta, UseTree, Visibility};
 
 /// A file of Rust.
 pub(crate) struct SourceFile {
-    /// Where it lies, from the folder that was walked.
+    /// The file's path, from the folder that was walked.
     pub(crate) path: PathBuf,
     /// The module that it is, where that folder is a crate's `src`. The root is empty.
     pub(crate) module: Vec<String>,
@@ -23,7 +23,7 @@ impl SourceFile {
         Ok(Self { module: module_of(&path), path, text, syntax })
     }
 
-    /// Whether it is the root of a library or a program.
+    /// Returns true if it is the root of a library or a program.
     pub(crate) fn is_root(&self) -> bool {
         self.module.is_empty()
     }
@@ -69,7 +69,7 @@ pub(crate) fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Whether an attribute such as `#[cfg(test)]` stands there.
+/// Returns true if an attribute such as `#[cfg(test)]` stands there.
 pub(crate) fn is_marked(attributes: &[Attribute], path: &str, with: &str) -> bool {
     let says = |attribute: &Attribute| match &attribute.meta {
         Meta::List(list) => list.path.is_ident(path) && list.tokens.to_string() == with,
@@ -92,7 +92,7 @@ pub(crate) fn text_of_doc(attribute: &Meta) -> Option<String> {
     pair.path.is_ident("doc").then(|| text.value())
 }
 
-/// What an item is marked with.
+/// The attributes of an item.
 pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,

@@ -12,12 +12,12 @@ use anyhow::{Context, Result};
 use crate::Outcome;
 use crate::workspace::{cargo_command, metadata, print, root};
 
-/// What a project has besides ours, and whether Cargo finds versions for both.
+/// A project with a package besides ours, and the choice by which Cargo finds versions for both.
 struct Neighbour {
     name: &'static str,
     dependency: &'static str,
     fits: bool,
-    /// Whether our store is compiled with what was chosen. The others differ in nothing that it sees.
+    /// True if our store is compiled with what was chosen. The others differ in nothing that it sees.
     is_compiled: bool,
 }
 
@@ -51,7 +51,7 @@ const fn compiled(name: &'static str, dependency: &'static str) -> Neighbour {
     Neighbour { name, dependency, fits: true, is_compiled: true }
 }
 
-/// With everything of ours that has a database, and with one at a time.
+/// Features of ours: all that have a database, and one at a time.
 const FEATURES: [&str; 3] = ["\"postgres\", \"sqlite\"", "\"sqlite\"", "\"postgres\""];
 
 pub(crate) fn run() -> Result<Outcome> {

@@ -16,10 +16,10 @@ use report::{Ended, Row};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Runs only what a contributor wants every few minutes: format, tidy, clippy, unit and integration tests
+    /// Run only what a contributor wants every few minutes: format, tidy, clippy, unit and integration tests
     #[arg(long, conflicts_with = "only")]
     fast: bool,
-    /// Runs only this stage; may be given more than once
+    /// Run only this stage; may be given more than once
     #[arg(long, value_name = "STAGE", value_parser = STAGES.map(|stage| stage.name))]
     only: Vec<String>,
 }
@@ -70,22 +70,23 @@ impl Options {
 /// A part of the run that can be chosen by its name.
 struct Stage {
     name: &'static str,
-    /// Whether `--fast` runs it.
+    /// True if `--fast` runs it.
     is_fast: bool,
     run: fn(&mut Run) -> Result<Outcome>,
 }
 
-/// What stages share.
+/// The state that stages share.
 struct Run {
-    /// Nothing where the conformance suite cannot run.
+    /// None where the conformance suite cannot run.
     suite: Option<Installation>,
-    /// Nothing where clients of other SDKs cannot be had.
+    /// None where there can be no clients of other SDKs.
     packages: Option<Installation>,
-    /// Nothing where PostgreSQL is there, or cannot be had.
+    /// None where PostgreSQL is there, or cannot be installed.
     postgres: Option<Postgres>,
 }
 
-/// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
+/// The stages. Quick ones come first; clippy comes before the tests, since it tells sooner of code that does not
+/// compile.
 const STAGES: [Stage; 21] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
@@ -131,7 +132,7 @@ fn test(targets: &[&str], run: &mut Run) -> Result<Outcome> {
     passes(&[&["test"], &BUILT[..], targets].concat())
 }
 
-/// Without the command, whose pages would overwrite those of the library that has its name.
+/// Builds the docs without the command, whose pages would overwrite those of the library that has its name.
 fn docs() -> Result<Outcome> {
     let arguments = [&["doc", "--no-deps", "--lib", "--bins", AS_FOR_TESTS], &CHECKED[..], &["--exclude", "mrtr-cli"]];
     let arguments = arguments.concat();
@@ -139,7 +140,7 @@ fn docs() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Crates by themselves, with features that a user may want alone: what another crate enables here does not help them.
+/// Checks crates by themselves, with features that a user may want alone: there, another crate's features do not help.
 fn features() -> Result<Outcome> {
     for features in FEATURES {
         passes(&[&["clippy", "--no-default-features", "--package"], features, &["--", "-D", "warnings"]].concat())?;
@@ -147,7 +148,7 @@ fn features() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// With ring its assembly seals, so that the portable cipher is the default here only.
+/// Tests the portable cipher, which is the default without ring only: with ring, ring's assembly seals.
 fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract"])
 }

@@ -18,16 +18,16 @@ pub(crate) struct Options {
     /// The revision of that folder or document, or the only one to look at: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, value_name = "REVISION")]
     revision: Option<Revision>,
-    /// A document whose JSON blocks are judged where they stand
+    /// A Markdown document; its JSON blocks are judged where they stand
     #[arg(long, value_name = "FILE", requires = "revision", conflicts_with_all = ["dir", "self_test"])]
     markdown: Option<PathBuf>,
     /// The document's known mistakes, instead of `schema/errata/<its name>.json`
     #[arg(long, value_name = "FILE", requires = "markdown")]
     errata: Option<PathBuf>,
-    /// Renames each field in turn, in examples and in schemas, and reports which change went unnoticed
+    /// Rename each field in turn, in examples and in schemas, and report which change went unnoticed
     #[arg(long, conflicts_with = "dir")]
     self_test: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -147,7 +147,7 @@ fn rename_in_examples(revision: Revision, shown: &[Shown<'_>], tally: &mut Tally
     }
 }
 
-/// Each property of each definition; some example that passes must then fail.
+/// Renames each property of each definition; some example that passes must then fail.
 fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, tally: &mut Tally) {
     for name in document["$defs"].as_object().into_iter().flat_map(Map::keys) {
         let mut properties = Vec::new();
@@ -163,7 +163,7 @@ fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, t
     }
 }
 
-/// Whether an example fails once a property of the schema is renamed.
+/// Returns true if an example fails once a property of the schema is renamed.
 fn notices(shown: &Shown<'_>, document: &Value, pointer: &str) -> bool {
     let type_name = &shown.example.type_name;
     let mut changed = json!({ "$ref": reference(type_name), "$defs": definitions_of(document, type_name) });
@@ -207,9 +207,9 @@ struct Shown<'a> {
 
 /// A member of an example that the schema names.
 struct Field {
-    /// Where in the example, as a JSON pointer.
+    /// The place in the example, as a JSON pointer.
     instance: String,
-    /// Where in the schema.
+    /// The place in the schema.
     schema: String,
 }
 
@@ -269,7 +269,7 @@ impl Fields<'_> {
         self.validators.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
     }
 
-    /// Whether a part of the schema takes members of almost any name.
+    /// Returns true if a part of the schema takes members of almost any name.
     fn is_open(&self, part: &str) -> bool {
         let schema = self.document.pointer(part).unwrap_or(&Value::Null);
         let target = schema["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));

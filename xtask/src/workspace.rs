@@ -1,5 +1,5 @@
-//! Where things are, and how cargo is called: with one choice of packages for all stages, so that each dependency is built
-//! once.
+//! Finds things in the workspace, and calls cargo: with one choice of packages for all stages, so that each dependency
+//! is built once.
 //!
 //! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
 //! built anew: so stages select the same packages, also where they need one of them only.
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 pub(crate) use xtask_support::{print, root};
 
-/// For what is checked or documented, and for the SDKs of others: all that there is.
+/// Packages for checks, for documentation and for the SDKs of others: all that there are.
 pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
 
-/// For what is built and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
+/// Packages to build and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
 /// `cargo xtask interop` run.
 pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", "--all-features"];
 
@@ -82,7 +82,7 @@ fn is_of_package(variable: &str) -> bool {
 
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
-    /// Where cargo puts what it builds.
+    /// The folder where cargo puts what it builds.
     pub(crate) target_directory: PathBuf,
     /// The members of the workspace.
     pub(crate) packages: Vec<Package>,
@@ -98,9 +98,9 @@ pub(crate) struct Package {
 #[derive(Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Nothing for a normal one.
+    /// None for a normal one.
     pub(crate) kind: Option<String>,
-    /// Nothing for one from a registry.
+    /// None for one from a registry.
     pub(crate) path: Option<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
 }
 
 impl Dependency {
-    /// Whether it is another member, and users build it too.
+    /// Returns true if it is another member, and users build it too.
     pub(crate) fn is_edge(&self) -> bool {
         self.path.is_some() && self.kind.as_deref() != Some("dev")
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask compare-official` as a person or a script meets it: what it says, and how it ends.
+//! `cargo xtask compare-official` for a person or a script: its output, and its end.
 
 use std::fs;
 use std::path::Path;
@@ -148,7 +148,7 @@ fn what_is_not_there_is_said_clearly() {
     assert!(!passed && report.contains("no example was found of a type that both sides define"), "{report}");
 }
 
-/// Where the official schemas lie beside the workspace; elsewhere the command says that it compared nothing.
+/// Needs the official schemas beside the workspace; without them the command says that it compared nothing.
 #[test]
 fn our_schemas_differ_from_the_official_ones_only_where_they_are_meant_to() {
     let (passed, report) = compare(&[]);

@@ -1,4 +1,4 @@
-//! `cargo xtask validate-examples --markdown`: what it finds in a document, on which line, and how it ends.
+//! `cargo xtask validate-examples --markdown`: its findings in a document, with their lines, and its end.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `cargo xtask validate-examples` as a person or a script meets it: what it says, and how it ends.
+//! `cargo xtask validate-examples` for a person or a script: its output, and its end.
 
 use std::fs;
 use std::path::Path;

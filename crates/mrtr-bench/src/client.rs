@@ -1,4 +1,4 @@
-//! Our client, as a multiple of what a loop written by hand around reqwest takes.
+//! Our client, as a multiple of the time that a handwritten loop around reqwest takes.
 
 mod by_hand;
 
@@ -40,7 +40,7 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     })
 }
 
-/// What a client has done.
+/// The work of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     /// A call that asks nothing.
@@ -66,7 +66,7 @@ impl Work {
         }
     }
 
-    /// How many requests a call takes.
+    /// The number of requests that a call takes.
     fn posts(self) -> u32 {
         match self {
             Self::Plain => 1,
@@ -75,7 +75,7 @@ impl Work {
     }
 }
 
-/// What both tools are called with.
+/// The arguments of both tools.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
@@ -91,7 +91,7 @@ struct Fields {
 
 const ARGUMENTS: Arguments = Arguments { work_item_id: 4522, fields: Fields { state: "Resolved" } };
 
-/// What is answered when the tracker asks: with this the second round is the last.
+/// The answer to the tracker's question: with this the second round is the last.
 #[derive(Serialize)]
 struct Answer {
     resolution: &'static str,
@@ -99,10 +99,10 @@ struct Answer {
 
 const ANSWER: Answer = Answer { resolution: "Fixed" };
 
-/// What both tools say in the end.
+/// The text that both tools return in the end.
 const SAID: &str = "Bug #4522 resolved, 1 fields set";
 
-/// A client: it calls a tool, answers what that asks, and gives what it says in the end.
+/// A client: it calls a tool, answers its questions, and returns the text at the end.
 trait Caller {
     async fn call(&self, work: Work) -> Result<String>;
 }
@@ -126,8 +126,8 @@ impl Bench {
         Ok([floor.figure(work, "reqwest by hand", None), ours.figure(work, "mrtr-client", target)])
     }
 
-    /// The first calls open the connection and fill the allocator. Neither client does more at first than later: ours
-    /// neither discovers nor lists, unless a server refuses a call for its headers, which this one does not.
+    /// Opens the connection and fills the allocator with the first calls. Neither client does more at first than later:
+    /// ours neither discovers nor lists, unless a server refuses a call for its headers, which this one does not.
     fn warm_up(&self, caller: &impl Caller, work: Work) -> Result<()> {
         self.runtime.block_on(async {
             for _ in 0..WARM_UP {
@@ -158,7 +158,7 @@ impl Bench {
     }
 }
 
-/// Zero where the system does not say.
+/// The time that this process was on a core; zero where the system does not say.
 fn own_cpu_time() -> Duration {
     machine::cpu_time(std::process::id()).unwrap_or_default()
 }
@@ -166,11 +166,11 @@ fn own_cpu_time() -> Duration {
 struct Turn {
     /// Microseconds a request.
     cpu: f64,
-    /// How long each call took, shortest first.
+    /// The time that each call took, shortest first.
     latencies: Vec<Duration>,
 }
 
-/// What a client took, turn by turn.
+/// The cost of a client, turn by turn.
 #[derive(Default)]
 struct Turns {
     ratios: Vec<f64>,
@@ -180,7 +180,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Takes in a turn, beside what the floor took just before, and gives what this one took.
+    /// Adds a turn, beside the time of the floor just before, and returns the time of this one.
     fn take(&mut self, Turn { cpu, latencies }: Turn, floor: Option<f64>) -> f64 {
         self.ratios.push(cpu / floor.unwrap_or(cpu));
         self.cpu.push(cpu);

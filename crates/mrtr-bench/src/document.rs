@@ -1,4 +1,4 @@
-//! The page that a whole run writes: what was measured, where, and which targets hold.
+//! The page that a whole run writes: the figures, the machine, and the targets that hold.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::picture::{self, Picture};
 use crate::report::{Figure, Group, HEADINGS, Ratio, Report};
 
-/// Writes the page and its pictures. What was written by hand comes from a file of its own, and ends the page.
+/// Writes the page and its pictures. The handwritten part comes from a file of its own, and ends the page.
 pub(crate) fn write(report: &Report, root: &Path) -> Result<()> {
     let docs = root.join("docs");
     let notes = docs.join("benchmarks/NOTES.md");
@@ -29,7 +29,7 @@ fn page(report: &Report, notes: &str) -> String {
     page + notes
 }
 
-/// Which targets hold, and which do not.
+/// Lists the targets that hold, and those that do not.
 fn verdict(groups: &[Group]) -> String {
     let targets = || groups.iter().flat_map(|group| &group.figures).filter(|figure| figure.target.is_some());
     let (known, unknown): (Vec<_>, Vec<_>) = targets().partition(|figure| figure.ratio != Ratio::NONE);
@@ -55,7 +55,7 @@ fn miss(text: &mut String, figure: &Figure) {
     writeln!(text, "- {what}, {who}: {ratio}, where {target} was to be reached ({absolute})").expect(TAKES);
 }
 
-/// Without these, a figure says nothing.
+/// Names the versions and the machine, without which a figure says nothing.
 fn origin(report: &Report) -> String {
     let Report { versions, compiler, machine, date, quick, .. } = report;
     let scale = if *quick { "quick, and less precise (`--quick`)" } else { "whole" };

@@ -1,4 +1,4 @@
-//! What grows with what: rounds, journals, tools, and flows that nobody comes back to.
+//! Measures how costs grow with rounds, journals, tools, and flows whose client does not come back.
 
 mod journal;
 mod paused;
@@ -56,7 +56,7 @@ fn plain_call(server: &Server, tools: usize) -> Round<'_> {
     Round { server, body: call(&name(tools / 2), &arguments, None), mark: "Bug #4522 resolved".to_owned() }
 }
 
-/// All names are of the same length, and so are the calls.
+/// Names a tool. All names are of the same length, and so are the calls.
 fn name(number: usize) -> String {
     format!("close_work_item_{number:04}")
 }
@@ -65,11 +65,11 @@ fn name(number: usize) -> String {
 pub(crate) struct Round<'a> {
     pub(crate) server: &'a Server,
     pub(crate) body: String,
-    /// What stands in the reply if it is the right one.
+    /// A text that only the right reply has.
     pub(crate) mark: String,
 }
 
-/// How long each of several rounds took, turn by turn.
+/// The times of several rounds, turn by turn.
 pub(crate) struct Times(Vec<Vec<f64>>);
 
 impl Times {
@@ -98,7 +98,7 @@ impl Times {
         self.each(|turn| turn[which] / turn[0])
     }
 
-    /// What the last step up takes beside the one before it, where both steps are equally large: 1 is a straight line.
+    /// The cost of the last step up beside the one before it, where both steps are equally large: 1 is a straight line.
     pub(crate) fn bend(&self, [low, middle, high]: [usize; 3]) -> Spread {
         self.each(|turn| (turn[high] - turn[middle]) / (turn[middle] - turn[low]))
     }

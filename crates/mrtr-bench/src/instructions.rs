@@ -1,4 +1,4 @@
-//! How many instructions the hot paths take, against the counts that are committed.
+//! Counts the instructions of the hot paths, against the counts that are committed.
 //!
 //! A count does not depend on what else the machine does, so it shows a change of a few percent that no clock would.
 
@@ -19,7 +19,7 @@ pub(crate) use callgrind::Counts;
 use callgrind::Runs;
 pub(crate) use path::Path;
 
-/// Counts, and says how much each path has grown. With a reason, what was counted becomes what is committed.
+/// Counts, and says how much each path has grown. With a reason, commits the new counts.
 pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     if !callgrind::is_there() {
         return Ok(Group { title: TITLE, about: LEFT_OUT, figures: Vec::new() });
@@ -37,8 +37,8 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     Ok(Group { title: TITLE, about: ABOUT, figures })
 }
 
-/// What each path on which a server answers takes besides instructions: allocations, and how often its message is taken
-/// apart and its state opened.
+/// Counts for each path on which a server answers what it takes besides instructions: allocations, and the times that
+/// its message is taken apart and its state opened.
 pub(crate) fn calls() -> Result<BTreeMap<Path, Counts>> {
     Path::SERVED.into_iter().map(|path| Ok((path, callgrind::count(path, Runs::CALLS)?))).collect()
 }
@@ -53,7 +53,7 @@ pub(crate) fn check_one_pass(counts: &BTreeMap<Path, Counts>) -> Result<()> {
     Ok(())
 }
 
-/// Fails where nothing can be counted: whoever asks for this group by name relies on it.
+/// Fails where nothing can be counted: the caller who asks for this group by name relies on it.
 pub(crate) fn require() -> Result<()> {
     ensure!(callgrind::is_there(), "valgrind is missing; install it, such as with `apt-get install valgrind`");
     Ok(())
@@ -98,7 +98,7 @@ fn as_f64(count: u64) -> f64 {
     count
 }
 
-/// How much a path may grow before somebody has to say why.
+/// The growth of a path above which its author has to give a reason.
 const GROWTH_PERCENT: u8 = 3;
 const TITLE: &str = "Instructions";
 const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts them: the count of 1200 runs less that \
@@ -106,7 +106,7 @@ const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts
                      crates/mrtr-bench/instructions.json. Counts compare on like machines only.";
 const LEFT_OUT: &str = "There is no valgrind here, so no instructions were counted.";
 
-/// What `instructions.json` holds.
+/// The content of `instructions.json`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Record {
@@ -119,12 +119,12 @@ pub(super) struct Record {
 #[serde(deny_unknown_fields)]
 pub(super) struct Committed {
     pub(super) instructions: u64,
-    /// Why the count changed when it last did.
+    /// The reason why the count last changed.
     pub(super) reason: String,
 }
 
 impl Record {
-    /// Before the first is accepted, nothing is committed.
+    /// Reads the committed record. It is empty before the first counts are accepted.
     pub(super) fn read() -> Result<Self> {
         let file = file();
         if !file.exists() {
@@ -142,7 +142,7 @@ impl Record {
         self.paths.get(&path)
     }
 
-    /// Takes these counts. Where one is as it was, so is its reason.
+    /// Takes these counts. A count that did not change keeps its reason.
     pub(super) fn accept(&mut self, counts: &BTreeMap<Path, u64>, reason: &str) {
         COMPILER.clone_into(&mut self.compiler);
         TARGET.clone_into(&mut self.target);
@@ -154,7 +154,7 @@ impl Record {
         }
     }
 
-    /// Why these counts may differ though nothing has changed.
+    /// The reason why these counts may differ though nothing has changed.
     pub(super) fn unlikeness(&self) -> Option<String> {
         let Self { compiler, target, .. } = self;
         let is_like = compiler == COMPILER && target == TARGET;
@@ -164,7 +164,7 @@ impl Record {
     }
 }
 
-/// By more than a count varies from build to build, though nothing on its path has changed.
+/// Returns true if a count differs by more than it varies from build to build with nothing changed on its path.
 fn differs(count: u64, committed: u64) -> bool {
     count.abs_diff(committed) * 200 > committed
 }

@@ -12,7 +12,7 @@ mod postgres;
 mod report;
 mod server;
 mod state;
-// What the store has its statements in, so that the benchmark has them too.
+// The store keeps its statements in this type, so the benchmark takes them from there.
 #[path = "../../mrtr-postgres/src/statement.rs"]
 mod statement;
 mod tasks;
@@ -29,7 +29,7 @@ use anyhow::{Result, ensure};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
-// Where the statements look for it.
+// The statements look for it here.
 use mrtr_postgres::Schema;
 
 use machine::{Core, pin};
@@ -40,16 +40,16 @@ use server::Candidate;
 #[derive(Parser)]
 #[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// Measures less, and less precisely
+    /// Measure less, and less precisely
     #[arg(long)]
     quick: bool,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
-    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    /// Commit the instructions that are counted, for this reason; with the group `instructions` only
     #[arg(long, value_name = "REASON", requires = "group", value_parser = NonEmptyStringValueParser::new())]
     accept: Option<String>,
-    /// Measures this alone, and leaves the document as it is
+    /// Measure this alone, and leave the document as it is
     group: Option<GroupName>,
     #[command(subcommand)]
     part: Option<Part>,
@@ -68,7 +68,7 @@ enum GroupName {
 }
 
 impl GroupName {
-    /// In a thread of its own, which is kept on a core: but a database has all of them, as its processes have.
+    /// Measures in a thread of its own, which is kept on a core. A database has all cores, as its processes have.
     fn measure_pinned(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
         std::thread::scope(|scope| {
             let measuring = scope.spawn(|| {
@@ -95,10 +95,10 @@ impl GroupName {
     }
 }
 
-/// What the benchmark runs in processes of their own.
+/// A part that the benchmark runs in a process of its own.
 #[derive(Subcommand)]
 enum Part {
-    /// Serves the tracker, to be measured
+    /// Serve the tracker, to be measured
     #[command(hide = true)]
     Serve {
         candidate: Candidate,
@@ -107,23 +107,23 @@ enum Part {
         #[arg(long)]
         core: Option<usize>,
     },
-    /// Keeps tasks, phase by phase, as it is told
+    /// Keep tasks, phase by phase, as the parent process tells
     #[command(hide = true)]
     KeepTasks(tasks::child::Options),
-    /// Writes to a file without a pause, until it is killed
+    /// Write to a file without a pause, until it is killed
     #[command(hide = true)]
     WriteWithoutPause(tasks::neighbour::Options),
-    /// Serves, with so many tasks that wait, and measures what it is told
+    /// Serve with so many tasks that wait, and measure what the parent process tells
     #[command(hide = true)]
     WaitWithTasks { waiting: usize },
-    /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
+    /// Run a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
-    /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
+    /// Count allocations, parses and openings of a request, and fail if it is not one parse and one opening
     Calls,
 }
 
-/// How much is measured.
+/// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Quick,
@@ -131,7 +131,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// How often each candidate has its turn.
+    /// The number of turns for each candidate.
     fn turns(self) -> usize {
         match self {
             Self::Quick => 5,
@@ -139,7 +139,7 @@ impl Scale {
         }
     }
 
-    /// How long a turn lasts.
+    /// The length of a turn.
     fn window(self) -> Duration {
         match self {
             Self::Quick => Duration::from_millis(150),
@@ -218,7 +218,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Such as `28 Jul 2026`: what stands between the day of the week and the time.
+/// Today, such as `28 Jul 2026`: the part between the day of the week and the time.
 fn today() -> String {
     httpdate::fmt_http_date(SystemTime::now()).chars().skip(5).take(11).collect()
 }

@@ -1,4 +1,4 @@
-//! Two pieces of code measured side by side, so that whatever slows the machine down slows both.
+//! Measures two pieces of code side by side, so that anything that slows the machine down slows both.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Scale;
 use crate::report::{Figure, Target};
 
-/// How long something takes, beside something that does the same in another way.
+/// The time that something takes, beside something that does the same in another way.
 pub(crate) struct Comparison {
     ratio: Spread,
     /// Both in seconds.
@@ -29,7 +29,7 @@ pub(crate) fn compare<A, B>(scale: Scale, mut baseline: impl FnMut() -> A, mut o
     }
 }
 
-/// How long one run of several pieces of code took, in seconds: a row for each turn, in which each has run.
+/// Times one run of each of several pieces of code, in seconds: a row for each turn, in which each has run.
 pub(crate) fn in_turns<A>(turns: usize, runs: &mut [impl FnMut() -> A]) -> Vec<Vec<f64>> {
     let batches: Vec<u32> = runs.iter_mut().map(batch_size).collect();
     let mut turn = || {
@@ -51,7 +51,7 @@ fn shown(seconds: f64) -> String {
     if seconds < 10e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} µs", seconds * 1e6) }
 }
 
-/// As many runs as fill a turn.
+/// The number of runs that fills a turn.
 fn batch_size<A>(run: &mut impl FnMut() -> A) -> u32 {
     let mut batch = 1;
     while timed(batch, run) < TURN {
@@ -68,7 +68,7 @@ fn timed<A>(batch: u32, run: &mut impl FnMut() -> A) -> Duration {
     start.elapsed()
 }
 
-/// Turns are short, so there can be many: what disturbs one is not seen in the median.
+/// The number of turns. They are short, so there can be many: a disturbance in one does not show in the median.
 fn turns(scale: Scale) -> usize {
     match scale {
         Scale::Quick => 21,
@@ -78,7 +78,7 @@ fn turns(scale: Scale) -> usize {
 
 const TURN: Duration = Duration::from_millis(5);
 
-/// A median, and how far half of the measurements lie around it.
+/// A median, and the range of half of the measurements around it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -89,7 +89,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Fails if there is nothing to measure by.
+    /// Computes the spread. Panics if there are no measurements.
     pub(crate) fn of(mut measurements: Vec<f64>) -> Self {
         assert!(!measurements.is_empty(), "a spread of nothing");
         measurements.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Which figures are worth a picture, and how they are arranged in it.
+//! Chooses the figures that are worth a picture, and arranges them in it.
 
 use anyhow::Result;
 use plotters::coord::Shift;
@@ -11,7 +11,7 @@ use crate::report::{Figure, Group};
 #[derive(Debug, PartialEq)]
 pub(crate) struct Picture {
     pub(crate) file: &'static str,
-    /// For those who cannot see it.
+    /// The description for readers who cannot see the picture.
     pub(crate) about: &'static str,
     pub(crate) charts: Vec<Chart>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn of(group: &Group) -> Option<Picture> {
     (!is_empty).then_some(picture)
 }
 
-/// The exchanges, each with a bar for everybody who serves it.
+/// A chart of the exchanges, each with a bar for every server of it.
 fn shares(figures: &[Figure]) -> Chart {
     let at_64 = || figures.iter().filter_map(|figure| Some((figure.what.strip_suffix(CONNECTIONS)?, figure)));
     let mut series: Vec<String> = Vec::new();
@@ -90,12 +90,12 @@ const CONNECTIONS: &str = ", 64 connections";
 #[derive(Debug, PartialEq)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What each bar of a cluster stands for. If there is one, nobody need be told.
+    /// The meaning of each bar of a cluster. A single bar needs no legend.
     pub(crate) series: Vec<String>,
     pub(crate) clusters: Vec<Cluster>,
 }
 
-/// Bars side by side: one a series, where there is one.
+/// Bars side by side: one for each series that has a value.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Cluster {
     pub(crate) label: String,
@@ -110,7 +110,7 @@ pub(crate) fn draw(charts: &[Chart]) -> Result<String> {
     {
         let size = (WIDTH, u32::try_from(rows)? * HEIGHT);
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        // Without it, black text would stand on whatever the page has.
+        // Without a background, black text would stand on the colour of the page.
         root.fill(&WHITE)?;
         for (chart, area) in charts.iter().zip(root.split_evenly((rows, columns))) {
             chart.draw(&area)?;
@@ -130,7 +130,7 @@ impl Chart {
         self.draw_bars(&plot)
     }
 
-    /// The series below the title, from left to right. Gives its height.
+    /// Draws the series below the title, from left to right. Returns its height.
     fn draw_legend(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<i32> {
         let (mut left, top) = (MARGIN, MARGIN + 26);
         for (name, colour) in self.series.iter().zip(COLOURS.iter().cycle()) {
@@ -191,7 +191,7 @@ fn as_f64(number: usize) -> f64 {
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 340;
 const MARGIN: i32 = 12;
-/// Told apart by those who see few colours too: the floor, two of ours, two of others.
+/// Colours that readers who see few colours can tell apart: the floor, two of ours, two of others.
 const COLOURS: [RGBColor; 5] = [
     RGBColor(153, 153, 153),
     RGBColor(86, 180, 233),

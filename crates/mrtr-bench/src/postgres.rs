@@ -1,4 +1,4 @@
-//! Tasks in PostgreSQL: the store beside raw tokio-postgres and beside a plain queue, and how much room a task takes.
+//! Tasks in PostgreSQL: the store beside raw tokio-postgres and beside a plain queue, and the room that a task takes.
 
 mod lives;
 mod queue;
@@ -14,7 +14,7 @@ use crate::report::{Figure, Group};
 use crate::tasks::{CALL, ENTRY, Keeper, Phase, QUESTION};
 use lives::store;
 
-/// As a database in use has it: what is committed is on the disk.
+/// Settings as in a database in use: a commit is on the disk.
 const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "max_connections=100"];
 
 pub(crate) fn measure(scale: Scale) -> Result<Group> {
@@ -54,7 +54,7 @@ fn room_figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     let bytes: i64 = runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(&address, NoTls).await?;
         tokio::spawn(connection);
-        // What autovacuum comes to a little later: rows that have been written anew are gone.
+        // Autovacuum would do this a little later: it removes rows that were rewritten.
         client.batch_execute("VACUUM").await?;
         anyhow::Ok(client.query_one(SIZE, &[]).await?.get(0))
     })?;
@@ -69,7 +69,7 @@ fn room_figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     }])
 }
 
-/// Tables with their indexes, but for what is there for a moment only.
+/// The size of the tables with their indexes, without rows that stay for a moment only.
 const SIZE: &str = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class AS c \
                     JOIN pg_namespace AS n ON n.oid = c.relnamespace \
                     WHERE n.nspname = 'mrtr' AND c.relkind = 'r' AND c.relname <> 'change'";

@@ -1,4 +1,4 @@
-//! What was measured, as data, as a table, and against its targets.
+//! The figures of a run: as data, as a table, and against their targets.
 
 use std::path::Path;
 use std::{fmt, fs};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::measure::Spread;
 
-/// What a run measured.
+/// The figures of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// Ours, and of what the figures depend on.
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     pub(crate) machine: String,
     /// The day of the run, in UTC.
     pub(crate) date: String,
-    /// Whether less was measured, and less precisely.
+    /// True if the run measured less, and less precisely.
     pub(crate) quick: bool,
     pub(crate) groups: Vec<Group>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct Group {
     pub(crate) title: &'static str,
-    /// How it was measured, and what a ratio says.
+    /// The way in which the group was measured, and the meaning of a ratio.
     pub(crate) about: &'static str,
     pub(crate) figures: Vec<Figure>,
 }
@@ -35,9 +35,9 @@ pub(crate) struct Group {
 /// One thing measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Figure {
-    /// What was done.
+    /// The work that was measured.
     pub(crate) what: String,
-    /// Who did it.
+    /// The one who did it.
     pub(crate) who: String,
     pub(crate) ratio: Ratio,
     pub(crate) target: Option<Target>,
@@ -45,7 +45,8 @@ pub(crate) struct Figure {
     pub(crate) absolute: String,
 }
 
-/// How many times one thing is the other; nothing if there is no other. It is never shown as infinite or undefined.
+/// The multiple that one thing is of the other; nothing if there is no other. It is never shown as infinite or
+/// undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Ratio(Option<Spread>);
@@ -60,14 +61,14 @@ impl Ratio {
 }
 
 impl From<Spread> for Ratio {
-    /// What was divided by nothing is no ratio.
+    /// Makes a ratio, unless something was divided by nothing.
     fn from(spread: Spread) -> Self {
         let Spread { median, low, high } = spread;
         Self([median, low, high].iter().all(|number| number.is_finite()).then_some(spread))
     }
 }
 
-/// What a ratio should be.
+/// The goal for a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Target {
@@ -94,7 +95,7 @@ impl fmt::Display for Target {
 }
 
 impl Figure {
-    /// Whether it is what it should be, if it was said what that is. What cannot be compared does not hold.
+    /// Returns true if it meets its target, or has none. A figure that cannot be compared does not hold.
     pub(crate) fn holds(&self) -> bool {
         self.target.is_none_or(|target| self.ratio.median().is_some_and(|ratio| target.holds(ratio)))
     }
@@ -112,7 +113,7 @@ impl Figure {
     }
 }
 
-/// What the columns of a table hold.
+/// The headings of a table's columns.
 pub(crate) const HEADINGS: [&str; 6] = ["what", "who", "ratio", "spread", "target", "absolute"];
 
 impl fmt::Display for Group {
@@ -141,7 +142,7 @@ pub(crate) struct Package {
     pub(crate) version: String,
 }
 
-/// As cargo has locked them.
+/// Lists the packages as cargo has locked them.
 pub(crate) fn locked(root: &Path) -> Result<Vec<Package>> {
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock cannot be read")?;
     let packages = NAMES.map(|name| {

@@ -1,4 +1,4 @@
-//! Servers, as a share of what a bare handler that returns the same bytes serves.
+//! Servers, as a share of the requests that a bare handler with the same bytes serves.
 
 pub(crate) mod candidate;
 pub(crate) mod exchange;
@@ -36,18 +36,18 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     })
 }
 
-/// A server, and the request that it is sent.
+/// A server, and the request for it.
 struct Contender<'a> {
     server: &'a Server,
     request: Vec<u8>,
 }
 
-/// Those who serve an exchange, the floor first.
+/// The servers of an exchange, the floor first.
 fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_>>> {
     let runtime = load::runtime()?;
     let mut contenders = Vec::new();
     for server in servers.iter().filter(|server| server.candidate.serves(exchange)) {
-        // The floor is sent what our own server is sent.
+        // The floor gets the same request as our own server.
         let asked = if server.candidate.is_floor() { &servers[1] } else { server };
         let ask = async |body: &str| load::ask(asked.address, &exchange.request(asked.candidate, body)).await;
         let body = runtime.block_on(exchange.body(ask))?;
@@ -59,7 +59,7 @@ fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_
     Ok(contenders)
 }
 
-/// What each contender serves, turn by turn.
+/// The measurements of each contender, turn by turn.
 #[derive(Default)]
 struct Turns {
     shares: Vec<f64>,
@@ -89,7 +89,7 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
     let what = format!("{}, {connections} connections", exchange.name());
     let mut figures = ahead(&what, contenders, &all);
     let shares = contenders.iter().zip(all).map(|(contender, turns)| {
-        // Not every system says what a process has used.
+        // Not every system says how much time a process has used.
         let cpu = if turns.microseconds.is_empty() {
             String::new()
         } else {
@@ -108,7 +108,7 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
     Ok(figures)
 }
 
-/// How many times as much ours serves as each peer, turn by turn.
+/// Shows the multiple that ours serves of what each peer serves, turn by turn.
 fn ahead(what: &str, contenders: &[Contender<'_>], all: &[Turns]) -> Vec<Figure> {
     let candidates = || contenders.iter().map(|contender| contender.server.candidate).zip(all);
     let Some((_, ours)) = candidates().find(|(candidate, _)| *candidate == Candidate::Hyper) else { return Vec::new() };

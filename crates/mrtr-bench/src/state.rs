@@ -84,7 +84,7 @@ fn within_allowance(both: &Comparison) -> Figure {
     }
 }
 
-/// As in two requests, each with parameters to digest.
+/// Measures the work of two requests, each with parameters to digest.
 fn with_digests(cipher: Cipher, scale: Scale) -> Figure {
     let sealer = sealer(cipher);
     let params = params();
@@ -103,7 +103,7 @@ fn with_digests(cipher: Cipher, scale: Scale) -> Figure {
 pub(crate) struct Text(Vec<u8>);
 
 impl Text {
-    /// What most states hold.
+    /// A payload of the size that most states have.
     pub(crate) fn small() -> Self {
         Self(vec![b'x'; SMALL])
     }
@@ -122,7 +122,7 @@ impl Payload for Text {
     }
 }
 
-/// It seals the longest payload too, which is longer than a server would send.
+/// Makes a sealer that takes the longest payload too, which is longer than a server would send.
 pub(crate) fn sealer(cipher: Cipher) -> Sealer {
     let key = Key::new("2026-11", [7; 32]).expect("long enough");
     let sealer = Sealer::new(KeyRing::new(key), "bench").expect("an audience").limit(128 << 10);
@@ -151,7 +151,7 @@ fn shown(size: usize) -> String {
 
 const SIZES: [usize; 6] = [128, SMALL, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 const SMALL: usize = 256;
-/// How many microseconds a small state may take.
+/// The microseconds that a small state may take.
 const ALLOWANCE: f64 = 1.2;
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(crate) const PARAMS: &str =
@@ -175,7 +175,7 @@ fn hash_of_text() -> [u8; 32] {
     Sha256::digest(black_box(PARAMS)).into()
 }
 
-/// What is left once all is parsed into a tree: sort, write, hash. Both sides begin with text.
+/// Digests a tree: sorts, writes and hashes it. Both sides begin with text.
 fn generic_digest() -> [u8; 32] {
     let value: Value = serde_json::from_str(black_box(PARAMS)).expect("JSON");
     let text = serde_json::to_string(&Sorted::from(value)).expect("a tree can be written");
@@ -202,7 +202,7 @@ impl From<Value> for Sorted {
     }
 }
 
-/// Who does the work.
+/// A library that does the work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cipher {
     /// The `chacha20poly1305` crate, which runs everywhere.

@@ -37,14 +37,14 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     })
 }
 
-/// Who keeps the tasks.
+/// The side that keeps the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
     Raw,
     Store,
 }
 
-/// What is done to a number of tasks, one after another in this order.
+/// A phase in the life of tasks. A number of tasks go through them all in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Phase {
     Create,
@@ -79,7 +79,7 @@ pub(crate) trait Keeper {
 }
 
 impl Side {
-    /// A keeper over a file, of batches of so many tasks, with so many at once.
+    /// Opens a keeper over a file, with batches of so many tasks, and so many at once.
     pub(super) fn keeper(self, file: &Path, tasks: usize, at_once: usize) -> Result<Box<dyn Keeper>> {
         Ok(match self {
             Self::Raw => Box::new(Raw::open(file, tasks, at_once)?),

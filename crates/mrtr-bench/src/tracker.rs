@@ -1,4 +1,4 @@
-//! The tracker of the proposal as our server serves it: the tools that every candidate has.
+//! The tracker of the proposal on our server: the tools that every candidate has.
 
 use std::time::SystemTime;
 
@@ -28,7 +28,7 @@ pub(crate) fn server() -> Result<Server> {
     Ok(builder()?.build()?)
 }
 
-/// The tracker, where calls could be tasks, and are not.
+/// The tracker, where calls could become tasks, and do not.
 pub(crate) fn server_with(tasks: Tasks) -> Result<Server> {
     Ok(builder()?.extension(tasks).build()?)
 }
@@ -43,7 +43,7 @@ fn builder() -> Result<Builder> {
     Ok(builder)
 }
 
-/// The tracker, where each state of the tool that asks is used once.
+/// The tracker, where each state of its asking tool counts once.
 pub(crate) fn guarded_server() -> Result<Server> {
     let store = MemorySingleUse::new(SystemTime::now().into());
     let builder = Server::builder("tracker", "1.0.0")
@@ -52,7 +52,7 @@ pub(crate) fn guarded_server() -> Result<Server> {
     Ok(builder.build()?)
 }
 
-/// A tracker whose one tool tells how far it is.
+/// A tracker whose one tool reports its progress.
 pub(crate) fn notifying_server() -> Result<Server> {
     let builder = Server::builder("tracker", "1.0.0").sealer(sealer()?).tool(Tool::new("close_work_item", close_aloud));
     Ok(builder.build()?)
@@ -68,7 +68,7 @@ async fn close_aloud(flow: Flow, args: Update) -> Result<String, Failure> {
     Ok(closed(&args))
 }
 
-/// A request as it comes from a client that wants to hear of its progress.
+/// A request from a client that wants to hear of the call's progress.
 pub(crate) fn notified(request: &str) -> String {
     request.replacen(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#, 1)
 }
@@ -77,14 +77,14 @@ fn sealer() -> Result<Sealer> {
     Ok(Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "bench")?)
 }
 
-/// What the tracker answers to an exchange.
+/// Returns the tracker's reply to an exchange.
 pub(crate) async fn reply_to(exchange: Exchange) -> Result<String> {
     let server = server()?;
     let body = exchange.body(async |body| answer(&server, body.to_owned()).await).await?;
     answer(&server, body).await
 }
 
-/// What a server answers to a message.
+/// Returns a server's answer to a message.
 pub(crate) async fn answer(server: &Server, body: String) -> Result<String> {
     server.handle(body.into(), Context::new()).await.last().await.context("nothing is answered")
 }

@@ -1,4 +1,4 @@
-//! One parse and one opening a request, on every path of a server: counted by callgrind, where there is valgrind.
+//! Every path of a server takes one parse and one opening a request: callgrind counts them, where there is valgrind.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Who answers what a server asks: a file of answers, the person at the terminal, or nothing, truthfully.
+//! Answers a server's questions: from a file of answers, from the person at the terminal, or with nothing, truthfully.
 
 mod answers;
 
@@ -26,26 +26,26 @@ pub(crate) use answers::Answers;
 
 #[derive(clap::Args)]
 pub(crate) struct AnsweringOptions {
-    /// Takes answers from this JSON file, from key to answer; `-` is standard input
+    /// Take answers from this JSON file, from key to answer; `-` is standard input
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Lets the server ask a model, which says this
+    /// Answer sampling requests with this text
     #[arg(long, value_name = "TEXT", conflicts_with = "sample_command")]
     sample_with: Option<String>,
-    /// Lets the server ask a model: this command, which reads the request as JSON and writes its answer
+    /// Answer sampling requests with this command, which reads the request as JSON and writes its answer
     #[arg(long, value_name = "COMMAND")]
     sample_command: Option<String>,
-    /// Shows this folder or file:// URI to the server; may be given more than once
+    /// Show this folder or file:// URI to the server; may be given more than once
     #[arg(long = "root", value_name = "URI")]
     roots: Vec<String>,
 }
 
-/// What is done with a question that no file answers.
+/// The way to handle a question that no file answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenAsked {
-    /// The person is asked.
+    /// Ask the person.
     Ask,
-    /// The call is put down.
+    /// Save the call, and stop.
     PutDown,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Answering {
     screen: Screen,
     has_person: bool,
     when_asked: WhenAsked,
-    /// The person wants to stop.
+    /// True once the person wants to stop.
     is_interrupted: AtomicBool,
-    /// What was asked and not answered, in words: a call in a session does not carry it.
+    /// Questions that got no answer, in words: a call in a session does not carry them.
     unanswered: Mutex<Vec<String>>,
 }
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
     #[error("there is no terminal to ask at, and no answer to it was given")]
@@ -93,7 +93,7 @@ impl From<terminal::TerminalError> for NoAnswer {
 }
 
 impl AnsweringOptions {
-    /// Has the client's questions answered. What is not offered here is not declared to the server.
+    /// Prepares a client to answer questions. It declares to the server only what can be answered here.
     pub(crate) fn prepare(
         &self,
         client: Builder,
@@ -156,22 +156,22 @@ fn as_root(text: &str) -> Result<Root> {
 }
 
 impl Answering {
-    /// From now on nothing is asked: the person wants to stop.
+    /// Stops asking: the person wants to stop.
     pub(crate) fn interrupt(&self) {
         self.is_interrupted.store(true, Ordering::Relaxed);
     }
 
-    /// Gives the call those of the answers that it has not had, before it is saved.
+    /// Adds to the call the answers that it has not had yet, before it is saved.
     pub(crate) fn complete(&self, call: &mut PendingCall) {
         self.answers.complete(call);
     }
 
-    /// What was asked and could not be answered here.
+    /// The questions that could not be answered here.
     pub(crate) fn unanswered(&self) -> Vec<String> {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The keys of answers to what was never asked: they may be misspelt.
+    /// The keys of answers that the server never asked for: they may be misspelt.
     pub(crate) fn unused(&self) -> Vec<String> {
         self.answers.unused()
     }
@@ -234,7 +234,7 @@ impl Model {
         }
     }
 
-    /// Answers, and lets the person see that a model was asked.
+    /// Answers, and lets the person see that the server asked a model.
     async fn answer(
         &self,
         params: &CreateMessageParams,
@@ -250,7 +250,7 @@ impl Model {
     }
 }
 
-/// The last thing said, as one line.
+/// The last message to the model, as one line.
 fn asked(params: &CreateMessageParams) -> String {
     let texts = params.messages.iter().rev().flat_map(|message| message.content.iter());
     let text =
@@ -265,7 +265,7 @@ async fn run(words: &[String], params: &CreateMessageParams) -> Result<String, s
     command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     let mut process = command.spawn().map_err(|error| other(&error))?;
     if let Some(mut input) = process.stdin.take() {
-        // A command that does not read what it is asked may still answer.
+        // A command that does not read the request may still answer.
         drop(input.write_all(request.as_bytes()).await);
     }
     let output = process.wait_with_output().await?;

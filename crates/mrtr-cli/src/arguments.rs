@@ -1,4 +1,4 @@
-//! A tool's arguments as they stand on a command line: `name=value`, made into JSON by what the tool says it takes.
+//! Arguments of a tool on a command line: `name=value`, made into JSON by the tool's schema.
 
 mod wanted;
 
@@ -46,7 +46,7 @@ pub(crate) fn from_json(tool: &Tool, text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// What a tool takes.
+/// The arguments that a tool takes.
 struct Schema<'a> {
     tool: &'a Tool,
     root: Value,
@@ -69,7 +69,7 @@ impl<'a> Schema<'a> {
         self.properties().find(|(known, _)| *known == name).map(|(_, schema)| Wanted::of(schema, &self.root))
     }
 
-    /// A text as what the tool wants under this name.
+    /// Reads a text as the value that the tool wants under this name.
     fn value(&self, name: &str, text: &str) -> Result<Value> {
         match self.wanted(name) {
             Some(wanted) => wanted.value(text).ok_or_else(|| {
@@ -80,18 +80,18 @@ impl<'a> Schema<'a> {
             {
                 Err(self.unknown(name))
             }
-            // The tool says nothing of what it takes: what reads as JSON is JSON.
+            // The tool says nothing about this argument: a text that reads as JSON is JSON.
             None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
         }
     }
 
-    /// Checks what only all of them together show: that none is missing, and that each is within its bounds.
+    /// Checks all arguments together: that none is missing, and that each is within its bounds.
     fn check(&self, arguments: &Map<String, Value>) -> Result<()> {
         let required = self.root.get("required").and_then(Value::as_array).into_iter().flatten();
         if let Some(name) = required.filter_map(Value::as_str).find(|name| !arguments.contains_key(*name)) {
             return Err(self.mistake(format!("the argument `{}` is missing", Printable::line(name)), name).into());
         }
-        // A schema that cannot be used is the server's to mend; it checks the arguments itself.
+        // Only the server can mend a schema that cannot be used; it checks the arguments itself.
         let Ok(check) = SchemaCheck::new(self.tool.input_schema.as_object().as_raw()) else { return Ok(()) };
         let value = Json::from(Value::Object(arguments.clone()));
         let Err(violations) = check.check(value.as_raw()) else { return Ok(()) };

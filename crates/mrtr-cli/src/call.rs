@@ -1,4 +1,4 @@
-//! `mrtr call`: a tool is called, and the person is asked what the server asks.
+//! `mrtr call`: calls a tool, and asks the person what the server asks.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,13 +20,13 @@ pub(crate) struct Options {
     /// The server's URL (unless --stdio), the tool, and its arguments
     #[arg(value_name = "URL TOOL NAME=VALUE", required = true)]
     words: Vec<String>,
-    /// Starts this command as the server, and talks to it over its standard input and output
+    /// Start this command as the server, and talk to it over its standard input and output
     #[arg(long, value_name = "COMMAND")]
     stdio: Option<String>,
     /// The tool's arguments as one JSON object, instead of NAME=VALUE
     #[arg(long, value_name = "JSON")]
     json: Option<String>,
-    /// Puts the call down in this file as soon as something is asked, for `mrtr resume FILE`
+    /// Save the call to this file as soon as the server asks something, for `mrtr resume FILE`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]

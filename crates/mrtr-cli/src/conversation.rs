@@ -1,4 +1,4 @@
-//! A call from its first message to its end: shown while it goes on, put down where it cannot go on here.
+//! A call from its first message to its end: shown while it runs, and saved where it cannot continue here.
 
 mod ending;
 
@@ -22,7 +22,7 @@ pub(crate) use ending::explained;
 
 #[derive(clap::Args)]
 pub(crate) struct OutputOptions {
-    /// Writes the result as JSON, all of it
+    /// Write the whole result as JSON
     #[arg(long)]
     json_output: bool,
 }
@@ -36,16 +36,16 @@ pub(crate) struct Conversation {
     writes_json: bool,
 }
 
-/// How a call went on until it could not go on here.
+/// The way in which a call ended, or the reason why it could not continue here.
 pub(crate) enum Ended {
-    /// There is a result: it was printed.
+    /// The call has a result, which was printed.
     Done(ExitCode),
-    /// There is none.
+    /// The call has no result.
     Failed(anyhow::Error),
 }
 
 impl Conversation {
-    /// Sets a client up, and reaches for the server.
+    /// Sets a client up, and connects to the server.
     pub(crate) fn begin(
         target: Target,
         reach: &ReachOptions,
@@ -69,7 +69,7 @@ impl Conversation {
         &self.target
     }
 
-    /// Runs a call to its end, and prints what came of it. Ctrl-C puts it down.
+    /// Runs a call to its end, and prints its result. Ctrl-C saves it.
     pub(crate) async fn run(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> Result<Ended> {
         let ended = self.client.resume_until(call, self.interrupted()).await;
         self.screen.idle();
@@ -82,7 +82,7 @@ impl Conversation {
         }
     }
 
-    /// Waits for Ctrl-C while nothing is asked; a question hears of it by itself.
+    /// Waits for Ctrl-C while no question is open; a question sees Ctrl-C by itself.
     async fn interrupted(&self) {
         loop {
             if tokio::signal::ctrl_c().await.is_err() {
@@ -115,7 +115,7 @@ impl Conversation {
         Ok(if has_failed { Code::ToolFailed.into() } else { ExitCode::SUCCESS })
     }
 
-    /// Puts a call down, and says how it is picked up.
+    /// Saves a call, and says how to resume it.
     fn save(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> String {
         let more = if self.target.has_credentials() { " --url URL (the credentials in it are not saved)" } else { "" };
         match SavedCall::new(self.target.clone(), tool, Work::Call(call)).write(save_to) {

@@ -17,7 +17,7 @@ use mrtr::{Failure, Server, Tool};
 
 pub(crate) use connect::Visits;
 
-/// What the demo server is made of.
+/// The parts that make up the demo server.
 pub(crate) struct Parts {
     pub(crate) sealer: Sealer,
     pub(crate) tasks: Tasks,
@@ -26,7 +26,7 @@ pub(crate) struct Parts {
     pub(crate) visits: Visits,
 }
 
-/// What they are called.
+/// The names of its tools.
 pub(crate) const TOOLS: [&str; 7] =
     ["weather", "update_work_item", "book_table", "connect", "summarise", "echo", "charge"];
 
@@ -188,7 +188,7 @@ struct Consent {
     agreed: bool,
 }
 
-/// What plays the bank: one receipt for each key.
+/// The demo's bank: it keeps one receipt for each key.
 #[derive(Default)]
 struct Books(Mutex<HashMap<String, usize>>);
 

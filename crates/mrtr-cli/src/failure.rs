@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked: what happened, what to do next, and the code it exits with.
+//! Failures of a command: the error, the next step for the person, and the exit code.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -7,16 +7,16 @@ use anstream::eprintln;
 
 use crate::shown::{ERROR, HINT, styled};
 
-/// What a program that runs this one can tell apart.
+/// The exit codes that a calling program can tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// It did not work.
+    /// The call failed.
     Failed = 1,
-    /// The command, or what it was given, is wrong.
+    /// The command or its input is wrong.
     Usage = 2,
     /// The tool says that it failed.
     ToolFailed = 3,
-    /// Something was asked that could not be answered here.
+    /// The server asked something that could not be answered here.
     Asked = 4,
     /// The person pressed Ctrl-C.
     Interrupted = 130,
@@ -28,7 +28,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Something that the person can do something about.
+/// An error that the person can act on.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
@@ -41,12 +41,12 @@ impl Failure {
         Self { what: what.into(), next: Vec::new(), code: Code::Failed }
     }
 
-    /// What was given is wrong.
+    /// A failure because of wrong input.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::new(what).code(Code::Usage)
     }
 
-    /// What to do next; each goes on a line of its own.
+    /// Adds a hint what to do next; each hint goes on a line of its own.
     pub(crate) fn next(mut self, what: impl Into<String>) -> Self {
         self.next.push(what.into());
         self
@@ -65,7 +65,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Tells the person, and says what to exit with.
+/// Tells the person, and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("{} {error:#}", styled(ERROR, "error:"));
     let Some(failure) = error.downcast_ref::<Failure>() else { return Code::Failed.into() };

@@ -1,4 +1,4 @@
-//! `mrtr keys`: keys that states are sealed with are made, and replaced without refusing a client.
+//! `mrtr keys`: makes the keys that seal states, and replaces them without refusing a client.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,22 +25,22 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Makes a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
+    /// Make a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
     New {
-        /// The file, which is for its owner only; one that is there is not written over
+        /// The file, for its owner only; an existing file is not overwritten
         file: Option<PathBuf>,
         /// The deployment that shares the keys: its states open nowhere else
         #[arg(long, default_value = "mrtr-demo", value_name = "ID")]
         audience: String,
-        /// What tokens call the key; made from the time if it is not given
+        /// The key's name in tokens; made from the time if it is not given
         #[arg(long, value_name = "ID")]
         id: Option<String>,
     },
-    /// Replaces a key in three deployments: add a new one, let it seal, drop the old one
+    /// Replace a key in three deployments: add a new one, let it seal, drop the old one
     Rotate {
         /// The file of keys
         file: PathBuf,
-        /// What to do; with a single key in the file, a new one is added
+        /// The step to take; with a single key in the file, a new one is added
         #[arg(long, value_enum)]
         step: Option<Step>,
     },
@@ -48,11 +48,11 @@ enum Command {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Step {
-    /// A new key opens, and does not seal yet
+    /// Add a new key, which opens states and does not seal yet
     Add,
-    /// The newest key seals, and the others open
+    /// Let the newest key seal; the others still open
     Promote,
-    /// All keys but the sealing one are dropped
+    /// Drop all keys but the sealing one
     Drop,
 }
 
@@ -148,7 +148,7 @@ Examples:
 /// The keys of a file that was checked, or of one that is to be made.
 struct Ring {
     audience: String,
-    /// Never empty.
+    /// The names and keys, the sealing one first. Never empty.
     keys: Vec<(String, String)>,
 }
 

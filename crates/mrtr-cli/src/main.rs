@@ -1,4 +1,4 @@
-//! The `mrtr` command: what it is asked to do, and where that is done.
+//! The `mrtr` command: its subcommands, and the modules that run them.
 
 mod answering;
 mod arguments;
@@ -28,7 +28,7 @@ use clap_complete::Shell;
 
 use shown::print;
 
-/// Calls MCP servers from a terminal, answers what they ask, and shows Multi Round-Trip Requests at work.
+/// Call MCP servers from a terminal, answer what they ask, and see Multi Round-Trip Requests at work.
 #[derive(Parser)]
 #[command(name = "mrtr", version, after_help = FIRST_STEPS, arg_required_else_help = true)]
 struct Arguments {
@@ -38,27 +38,27 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Calls a tool, and asks you what the server asks
+    /// Call a tool and answer its questions
     Call(call::Options),
-    /// Goes on with a call that was put down
+    /// Resume a saved call
     Resume(resume::Options),
-    /// Lists the tools of a server
+    /// List the tools of a server
     Tools(tools::Options),
-    /// Serves demo tools that ask, for any client
+    /// Serve demo tools that ask, for any client
     Serve(serve::Options),
-    /// Lists, shows, cancels and retries the tasks in a server's file
+    /// List, show, cancel and retry the tasks in a server's file
     Tasks(tasks::Options),
-    /// Makes and rotates the keys that states are sealed with
+    /// Make and rotate the keys that seal states
     Keys(keys::Options),
-    /// Makes the tables of a fleet in PostgreSQL, or brings them to the newest version
+    /// Make the tables of a fleet in PostgreSQL, or bring them to the newest version
     Postgres(postgres::Options),
-    /// Looks into a sealed state
+    /// Look into a sealed state
     State(state::Options),
-    /// Checks the example JSON of a specification, in a document or a folder
+    /// Check the example JSON of a specification, in a document or a folder
     Validate(validate::Options),
-    /// Writes a script that completes this command's words in your shell
+    /// Write a script that completes this command's words in your shell
     Completions(Completions),
-    /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
+    /// Show what Multi Round-Trip Requests are for, story by story, on servers of its own
     #[command(after_help = TOUR_EXAMPLES)]
     Tour(mrtr_tour::Options),
 }

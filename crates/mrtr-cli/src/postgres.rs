@@ -1,4 +1,4 @@
-//! `mrtr postgres`: the tables that a fleet of instances shares are made, or brought to the newest version.
+//! `mrtr postgres`: makes the tables that a fleet of instances shares, or brings them to the newest version.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Brings the tables of tasks and single use to the newest version, whichever they have
+    /// Bring the tables of tasks and single use to the newest version, from any version
     Migrate {
         /// The database, as a URL or as libpq takes it; better in the environment, where others do not see a password
         #[arg(
@@ -31,7 +31,7 @@ enum Command {
         /// The schema that has the tables
         #[arg(long, default_value_t = Schema::default(), value_name = "NAME")]
         schema: Schema,
-        /// Writes the script instead, to be read, and run with psql; needs no database
+        /// Write the script instead, to read it and run it with psql; needs no database
         #[arg(long)]
         print: bool,
     },

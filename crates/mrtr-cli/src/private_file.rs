@@ -1,28 +1,28 @@
-//! Files that are for their owner's eyes only: answers, states and keys.
+//! Files that only their owner may read: answers, states and keys.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a new file, and never over another.
+/// Writes a new file. It never overwrites another.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create_new(path)?;
-    // What is written in part, on a full disk say, is of no use and stands in the way.
+    // A file that was written in part, on a full disk say, is of no use and stands in the way.
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Writes a file in the place of the one that is there, all of it or nothing.
+/// Replaces a file in one step: all of it, or nothing.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = beside(path);
-    // What a process of this number left behind is of no use.
+    // A file that an earlier process of this number left behind is of no use.
     drop(fs::remove_file(&beside));
     create(&beside, text).and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Writes another text into a file that is there and stays what it is: its owner, its mode and every name it has are kept.
+/// Writes another text into an existing file, which keeps its owner, its mode and all of its names.
 ///
-/// It is replaced in one step, all of it or nothing, also behind a symbolic link. Where it has several names (hard links)
-/// they would come apart, so that it is written in place; the new text is beside it until that is done.
+/// A file is replaced in one step, all of it or nothing, also behind a symbolic link. A file with several names (hard
+/// links) would lose them by that, so it is written in place; the new text is beside it until that is done.
 pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let (before, beside) = (fs::metadata(&path)?, beside(&path));
@@ -33,7 +33,7 @@ pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
         new.sync_all()
     });
     if has_other_names(&before) {
-        // If it is written in part, the text beside it is the whole one.
+        // The text beside it stays whole if this one is written in part.
         made.and_then(|()| write_over(&path, text))?;
         return fs::remove_file(&beside);
     }
@@ -75,14 +75,14 @@ fn keep_owner(of: &fs::Metadata, new: &File) -> io::Result<()> {
     new.set_permissions(of.permissions())
 }
 
-/// A name beside this one, for what is to take its place.
+/// A name beside this one, for the file that is to take its place.
 fn beside(path: &Path) -> PathBuf {
     let mut beside = path.file_name().unwrap_or_default().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     path.with_file_name(beside)
 }
 
-/// Writes a new file of this name into a folder, or with a number in it if there is one, and says which.
+/// Writes a new file of this name into a folder, with a number in it if the name is taken, and returns its path.
 pub(crate) fn create_numbered(folder: &Path, stem: &str, extension: &str, text: &str) -> io::Result<PathBuf> {
     for number in 1..=MOST_NUMBERS {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
@@ -107,16 +107,17 @@ fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Why a file is not one to act upon.
+/// The reason not to trust a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Distrust {
-    /// It belongs to another user, who says what is in it.
+    /// The file belongs to another user, who decides what is in it.
     OtherOwner,
     /// Other users of the machine may change it.
     Writable,
 }
 
-/// Whether what is in the file is its reader's own word. It is asked of the open file: another one may have its name by now.
+/// Returns the reason, if any, not to take the file's content as its reader's own word. It asks the open file, since
+/// another file may have its name by now.
 #[cfg(unix)]
 pub(crate) fn distrust(file: &File) -> io::Result<Option<Distrust>> {
     use std::os::unix::fs::MetadataExt;
@@ -131,7 +132,7 @@ pub(crate) fn distrust(_: &File) -> io::Result<Option<Distrust>> {
     Ok(None)
 }
 
-/// Whether the open file is the one that has this name.
+/// Returns true if the open file is the one that has this name.
 #[cfg(unix)]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

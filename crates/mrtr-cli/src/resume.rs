@@ -1,4 +1,4 @@
-//! `mrtr resume`: a call that was put down is gone on with, in another process.
+//! `mrtr resume`: continues a saved call, in another process.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,18 +17,18 @@ use crate::shown::{QUIET, styled};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The file that the call was saved in. It is removed once the call is done
+    /// The file of the saved call. It is removed once the call is done
     file: PathBuf,
     /// The server's URL, with the credentials that are not saved; or its new one, along with --trust-server
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Goes on though the call does not say that it began at this server: its state and its answers go there
+    /// Resume the call at this server, though it does not say that it began here: its state and its answers go there
     #[arg(long)]
     trust_server: bool,
-    /// Ends the task that the call has become, instead of following it
+    /// End the task that the call has become, instead of following it
     #[arg(long)]
     cancel: bool,
-    /// Keeps the file when the call is done
+    /// Keep the file when the call is done
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
     let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
     let shown = Printable::line(&tool).up_to(64);
-    // Who is about to be sent the answers, and the token, if there is one.
+    // Names the server that is about to get the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("going on with `{shown}` at {}", conversation.target())));
     let code = if cancel {
         self::cancel(&conversation, &call).await?;

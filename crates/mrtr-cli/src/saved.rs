@@ -1,4 +1,4 @@
-//! A call in a file: put down by one process, and picked up by another.
+//! A call in a file: one process saves it, and another resumes it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
@@ -14,32 +14,32 @@ use crate::failure::Failure;
 use crate::private_file::{self, Distrust};
 use crate::server::Target;
 
-/// A call that was put down.
+/// A saved call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SavedCall {
-    /// What the file is.
+    /// The mark by which the file is known as a saved call.
     file: String,
     version: u32,
     pub(crate) target: Target,
-    /// The tool.
+    /// The tool's name.
     pub(crate) tool: String,
     pub(crate) work: Work,
 }
 
-/// What there is to go on with.
+/// The call or task that can be resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 pub(crate) enum Work {
-    /// A call, with what was answered.
+    /// A call, with the answers so far.
     Call(PendingCall),
     /// A task at the server.
     Task(PendingTask),
 }
 
 impl Work {
-    /// The call to go on with. A task that is known by its id alone is followed at this server.
+    /// The call to resume. A task that is known by its id alone is followed at this server.
     pub(crate) fn into_call(self, here: &str) -> PendingCall {
         match self {
             Self::Call(call) => call,
@@ -49,10 +49,10 @@ impl Work {
     }
 }
 
-/// Where a call goes that is put down.
+/// The place where a call is saved.
 #[derive(Debug, Clone)]
 pub(crate) enum SaveTo {
-    /// The person said where.
+    /// The file that the person named.
     File(PathBuf),
     /// A file that is named for the tool.
     Anywhere,
@@ -64,7 +64,7 @@ impl SavedCall {
         Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work }
     }
 
-    /// Writes it down, and says where. What could not be read again is not written.
+    /// Writes the file, and returns its path. A call that could not be read again is not written.
     pub(crate) fn write(&self, to: &SaveTo) -> Result<PathBuf> {
         let text = serde_json::to_string_pretty(self)?;
         serde_json::from_str::<Self>(&text)?;
@@ -78,13 +78,13 @@ impl SavedCall {
                 let name: String = self.tool.chars().filter(is_plain).take(MAX_NAME).collect();
                 let stem = format!("mrtr-{name}");
                 let create = |folder: &Path| private_file::create_numbered(folder, &stem, "call.json", &text);
-                // Answers are not lost because this folder cannot be written.
+                // A folder that cannot be written must not lose answers.
                 create(Path::new("")).or_else(|error| create(&std::env::temp_dir()).map_err(|_| error))?
             }
         })
     }
 
-    /// Reads a call, and holds its file for as long as this process goes on with it: no other may do so meanwhile.
+    /// Reads a call, and holds its file for as long as this process works on it: no other process may do so meanwhile.
     pub(crate) fn take(path: &Path) -> Result<(Self, HeldFile)> {
         let mut held = HeldFile::take(path)?;
         Ok((Self::parse(path, &held.read()?)?, held))
@@ -114,7 +114,7 @@ impl SavedCall {
         })
     }
 
-    /// Whether a file may be written over: there is none, or it is one of ours.
+    /// Fails unless the file may be overwritten: there is none, or it is one of ours.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
         if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
@@ -137,7 +137,8 @@ impl SavedCall {
     }
 }
 
-/// The file of a call that this process goes on with. Others are told so until this is dropped, or the process ends.
+/// The file of a call that this process works on. Other processes are refused until this is dropped, or the process
+/// ends.
 pub(crate) struct HeldFile {
     path: PathBuf,
     file: File,
@@ -149,7 +150,7 @@ impl HeldFile {
             let file = File::open(path).map_err(|error| unreadable(path, &error))?;
             check_owner(path, &file)?;
             match file.try_lock() {
-                // Another process may have been done with it between the two.
+                // Another process may have finished with it between the two.
                 Ok(()) if !private_file::is_at(&file, path) => {}
                 Ok(()) => return Ok(Self { path: path.to_owned(), file }),
                 Err(TryLockError::WouldBlock) => {
@@ -166,7 +167,7 @@ impl HeldFile {
         Ok(text)
     }
 
-    /// Removes the file: the answers in it are spent. Another one that has its name by now stays.
+    /// Removes the file: its answers are spent. Another file that has its name by now stays.
     pub(crate) fn remove(self) -> Result<()> {
         if private_file::is_at(&self.file, &self.path) {
             fs::remove_file(&self.path)?;
@@ -175,7 +176,7 @@ impl HeldFile {
     }
 }
 
-/// The file says which server is called or started, and as whom: that is not for others to say.
+/// Fails if another user could have written the file: it says which server to call or start, and as whom.
 fn check_owner(path: &Path, file: &File) -> Result<()> {
     let name = path.display();
     match private_file::distrust(file).map_err(|error| unreadable(path, &error))? {
@@ -208,7 +209,7 @@ fn envelope(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(|whole| whole.get("file").and_then(Value::as_str) == Some(FILE))
 }
 
-/// How much of a tool's name is in the name of its file.
+/// The most characters of a tool's name in the name of its file.
 const MAX_NAME: usize = 64;
 
 const FILE: &str = "mrtr call";

@@ -1,4 +1,4 @@
-//! Standard error, shared by what is said, what is asked and the sign that something is going on.
+//! Standard error, shared by messages, questions and the sign that work is in progress.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -8,37 +8,37 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Where the person looks. Clones are the same.
+/// The terminal that the person looks at. Clones write to the same one.
 #[derive(Clone, Default)]
 pub(crate) struct Screen(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     bar: Option<ProgressBar>,
-    /// What goes on, also while it is not shown.
+    /// The work in progress, also while it is not shown.
     doing: Option<Doing>,
-    /// How many questions have the screen to themselves.
+    /// The number of questions that have the screen to themselves.
     questions: usize,
-    /// What was said meanwhile.
+    /// The lines that came meanwhile.
     unsaid: VecDeque<String>,
-    /// How much more than that.
+    /// The number of earlier lines that were dropped.
     dropped: u64,
 }
 
 #[derive(Clone)]
 struct Doing {
     what: String,
-    /// How far it has come, and of how much.
+    /// The progress so far, and the total.
     progress: Option<(u64, u64)>,
 }
 
 impl Screen {
-    /// Whether a person can be asked here: prompts are written where this is, and answers come from the keyboard.
+    /// Returns true if a person can be asked here: prompts go to standard error, and answers come from the keyboard.
     pub(crate) fn has_person() -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Says something, once no question is on the screen.
+    /// Prints a line, once no question is on the screen.
     pub(crate) fn say(&self, line: impl Display) {
         let mut state = self.state();
         if state.questions > 0 {
@@ -56,17 +56,17 @@ impl Screen {
         }
     }
 
-    /// Shows that something is going on.
+    /// Shows that work is in progress.
     pub(crate) fn working(&self, what: impl Into<String>) {
         self.show(Some(Doing { what: what.into(), progress: None }));
     }
 
-    /// Shows how far it has come.
+    /// Shows the progress of the work.
     pub(crate) fn progress(&self, what: impl Into<String>, done: u64, of: u64) {
         self.show(Some(Doing { what: what.into(), progress: Some((done, of)) }));
     }
 
-    /// Nothing goes on any more.
+    /// Ends the sign of work.
     pub(crate) fn idle(&self) {
         self.show(None);
     }
@@ -106,7 +106,7 @@ impl State {
     fn redraw(&mut self) {
         let Some(doing) = self.doing.clone() else { return self.hide() };
         let bar = self.bar.get_or_insert_with(|| {
-            // It draws on standard error, and nothing at all where that is no terminal.
+            // The bar draws on standard error, and nothing at all where that is no terminal.
             let bar = ProgressBar::new_spinner();
             bar.enable_steady_tick(TICK);
             bar
@@ -147,7 +147,7 @@ impl Drop for Question {
     }
 }
 
-/// How many lines wait for a question to leave the screen.
+/// The most lines that wait for a question to leave the screen.
 const MAX_UNSAID: usize = 1000;
 
 const TICK: Duration = Duration::from_millis(100);

@@ -24,22 +24,22 @@ use crate::shown::{NAME, QUIET, styled};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Listens on this port of this machine; 0 is any that is free
+    /// Listen on this port of this machine; 0 takes any free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     port: u16,
-    /// Serves on standard input and output instead
+    /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     stdio: bool,
-    /// Keeps tasks in this SQLite file, which is made if there is none; what was used once goes into one beside it
+    /// Keep tasks, and which states were used, in this SQLite file, which is made if there is none
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Seals states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or with one that ends with it
+    /// Seal states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or a key of this process alone
     #[arg(long, value_name = "FILE")]
     state_keys: Option<PathBuf>,
 }
 
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
-    // One that was made up is told of below, in plainer words than the log's.
+    // A key that was made up is reported below, in plainer words than the log's.
     if std::env::var_os("RUST_LOG").is_some() {
         mrtr::init_logging();
     }
@@ -57,7 +57,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         tokio::spawn(axum::serve(listener, page).into_future());
         mrtr::stdio::serve(server).await?;
     } else {
-        // Before it is said that Ctrl-C ends it.
+        // Ctrl-C must work before the introduction says that it does.
         let ending = Ending::listen()?;
         introduce(address, &keys, &options);
         let site = page.merge(router_at("/mcp", Endpoint::anonymous(server.clone())));
@@ -76,7 +76,7 @@ async fn listen(port: u16) -> Result<TcpListener> {
     })
 }
 
-/// The keys, and where they are from.
+/// The keys, and their source.
 struct Keys {
     sealer: Sealer,
     from: String,
@@ -102,7 +102,7 @@ impl Keys {
     }
 }
 
-/// Keys that cannot be used.
+/// The failure for keys that cannot be used.
 pub(crate) fn unusable(error: &KeyError) -> Failure {
     Failure::new(format!("the keys cannot be used: {error}")).next("make a file of keys: mrtr keys new FILE")
 }
@@ -121,7 +121,7 @@ fn stores(db: Option<&Path>) -> Result<(Tasks, Guard)> {
     let mut beside = path.as_os_str().to_owned();
     beside.push("-single-use");
     let beside = PathBuf::from(beside);
-    // An earlier version kept a file for it, and what was used is known there alone.
+    // An earlier version kept a file for it, and only that file knows which states were used.
     if beside.exists() {
         let tasks = SqliteTaskStore::open(path).map_err(|error| unusable(path, &error))?;
         let single_use = SqliteSingleUse::open(&beside, now).map_err(|error| unusable(&beside, &error))?;
@@ -131,7 +131,7 @@ fn stores(db: Option<&Path>) -> Result<(Tasks, Guard)> {
     Ok((Tasks::new(database.tasks()), Guard::new(Arc::new(database.single_use()))))
 }
 
-/// Says what is served, and what to try.
+/// Tells the person what the server offers, and what to try.
 fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
     use anstream::eprintln;
     let url = format!("http://{address}/mcp");
@@ -155,8 +155,8 @@ fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
     eprintln!("Ctrl-C ends it.");
 }
 
-/// Serves until the process is told to end, and gives open requests some time then. What would wait for longer is answered
-/// first, and no task is begun any more; tasks are handed over after HTTP has ended.
+/// Serves until the process is told to end, and then gives open requests some time. Requests that would wait for longer
+/// are answered first, and no new task begins; tasks are handed over after HTTP has ended.
 async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router, server: &Server) -> Result<()> {
     let (told, is_told) = tokio::sync::oneshot::channel::<()>();
     let serving = axum::serve(listener, site).with_graceful_shutdown(async { drop(is_told.await) });
@@ -166,12 +166,12 @@ async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router, 
     drop(told);
     match tokio::time::timeout(GRACE, serving).await {
         Ok(ended) => ended?.context("the server failed"),
-        // A stream that its client does not close.
+        // A client has left its stream open.
         Err(_) => Ok(()),
     }
 }
 
-/// Hears Ctrl-C, and what a platform says, from when it is made.
+/// Listens for Ctrl-C and the platform's signals, from the moment when it is made.
 struct Ending {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 2],
@@ -206,7 +206,7 @@ impl Ending {
 
 const VARIABLE: &str = "MRTR_STATE_KEYS";
 
-/// How long requests may take that are open when it is told to end.
+/// The time that open requests have once the server is told to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\

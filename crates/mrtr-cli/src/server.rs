@@ -1,4 +1,4 @@
-//! Which server is meant, and how it is reached.
+//! The server that a command talks to, and the ways to reach it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ use crate::shown::{QUIET, Trace, styled};
 
 #[derive(clap::Args)]
 pub(crate) struct ReachOptions {
-    /// Shows this bearer token to the server
+    /// Show this bearer token to the server
     #[arg(long, env = "MRTR_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<String>,
-    /// Sends this header with every request; may be given more than once
+    /// Send this header with every request; may be given more than once
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<Header>,
-    /// Shows each message as it goes out or comes in. There are answers in them
+    /// Show each message as it goes out or comes in. There are answers in them
     #[arg(long)]
     trace: bool,
 }
@@ -51,17 +51,17 @@ impl FromStr for Header {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Target {
-    /// It listens at this URL.
+    /// A server that listens at this URL.
     Url(String),
-    /// It is started by this command.
+    /// A server that this command starts.
     Stdio(Launch),
 }
 
-/// How a server is started.
+/// The command that starts a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenLaunch", into = "WrittenLaunch")]
 pub(crate) struct Launch {
-    /// Never empty, unless a file says so.
+    /// The command and its arguments. Never empty, unless a file says so.
     words: Vec<String>,
     /// The folder to start it in: names in the command may mean something else in another.
     folder: Option<PathBuf>,
@@ -120,7 +120,7 @@ impl Target {
         }
     }
 
-    /// The server as it may be saved and shown: a name and a password that its URL holds are left out.
+    /// The server as it may be saved and shown: without a name and a password in its URL.
     pub(crate) fn without_credentials(self) -> Self {
         let Self::Url(url) = &self else { return self };
         match reqwest::Url::parse(url) {
@@ -133,7 +133,7 @@ impl Target {
         }
     }
 
-    /// Whether its URL holds a name or a password, which are not saved.
+    /// Returns true if its URL holds a name or a password, which are not saved.
     pub(crate) fn has_credentials(&self) -> bool {
         self.clone().without_credentials() != *self
     }
@@ -148,8 +148,8 @@ impl fmt::Display for Target {
     }
 }
 
-/// A URL, or what was meant to be one, without what may be a secret: a name and a password before the host, and all that
-/// comes after a question mark.
+/// A URL, or a text that was meant as one, without possible secrets: a name and a password before the host, and all
+/// that comes after a question mark.
 fn shown_url(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or(url);
     let (scheme, rest) = url.find("://").map_or(("", url), |end| url.split_at(end + 3));
@@ -194,9 +194,9 @@ impl ReachOptions {
     }
 }
 
-/// What a person may have meant who left the scheme out.
+/// The URL that a person may have meant who left the scheme out.
 fn nearest_url(text: &str) -> String {
-    // What stands before an @ may be a password.
+    // The text before an @ may be a password.
     let is_host = !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'));
     match text.split_once("://") {
         None if is_host && text.contains('/') => format!("http://{}", Printable::line(text)),
@@ -232,5 +232,5 @@ fn child(launch: &Launch, screen: &Screen, trace: bool) -> Result<mrtr::StdioTra
     })
 }
 
-/// More of what a server says on its standard error is noise to a person who calls it.
+/// More lines of a server's standard error are noise to a person who calls it.
 const MOST_SAID: usize = 10;

@@ -1,4 +1,4 @@
-//! How messages, results and questions look on a terminal. What a server says is escaped wherever it is shown.
+//! Shows messages, results and questions on a terminal. Text from a server is escaped wherever it is shown.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
 
-/// Writes to standard output, where nothing but results goes.
+/// Writes to standard output, which takes nothing but results.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
@@ -28,14 +28,14 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints what came of a call: escaped where a person reads it, and as it is where a program does.
+/// Prints the result of a call: escaped for a person, and as it is for a program.
 pub(crate) fn print_result(result: &CallToolResult) -> Result<()> {
     let text = text_of(result);
     let text = if io::stdout().is_terminal() { Printable::text(&text).up_to(usize::MAX).to_string() } else { text };
     print(&format!("{text}\n"))
 }
 
-/// The words of a result, and what stands in for what is no text.
+/// The text of a result, with stand-ins for content that is no text.
 pub(crate) fn text_of(result: &CallToolResult) -> String {
     let blocks: Vec<_> = result.content.iter().map(block).collect();
     match &result.structured_content {
@@ -66,13 +66,13 @@ pub(crate) fn size(bytes: usize) -> String {
     if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1024)) }
 }
 
-/// JSON as it may be written to a terminal: what is not seen but acts is written in JSON's own way, so that the value
-/// stays what it is.
+/// JSON as it may be written to a terminal: invisible characters that act are written in JSON's own way, so that the
+/// value stays the same.
 pub(crate) fn visible_json(json: &str) -> String {
     let mut visible = String::with_capacity(json.len());
     for char in json.chars() {
         match char {
-            // It stands between tokens only, and would let a server write over what was shown before.
+            // A carriage return stands between tokens only, and would let a server write over what was shown before.
             '\r' => visible.push(' '),
             char if acts(char) => {
                 visible.extend(char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
@@ -91,7 +91,7 @@ pub(crate) fn pretty(value: &Value) -> String {
     visible_json(&serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
-/// What is asked and not answered yet, a line each, and a file of answers that would do.
+/// The questions without an answer yet, a line each, and a file of answers that would do.
 pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
     let open: Vec<_> = call.unanswered().filter_map(|key| Some((key, call.question(key)?))).collect();
     let lines = open.iter().map(|(key, question)| format!("{}: {}", Printable::line(key).up_to(64), asked(question)));
@@ -109,7 +109,7 @@ fn asked(question: &InputRequest) -> String {
     }
 }
 
-/// A form in one line: what is asked, and its fields.
+/// A form in one line: its message, and its fields.
 pub(crate) fn form(message: &str, form: &Form) -> String {
     let fields: Vec<_> = form.fields().map(field).collect();
     format!("{} ({})", Printable::line(message), fields.join(", "))
@@ -137,7 +137,7 @@ fn field(field: Field<'_>) -> String {
 fn example_answer(question: &InputRequest) -> Option<Value> {
     let form = match question.kind() {
         InputKind::Form(form) => form,
-        // Nothing but a no is taken where the URL is none to open.
+        // A URL that is not safe to open can only be refused.
         InputKind::Url(params) => return Some(json!(UnsafeUrl::check(&params.url).is_ok())),
         InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => return None,
     };
@@ -199,11 +199,11 @@ impl Trace {
     }
 }
 
-/// A message to look at: a state is no reading.
+/// A message to show, without its state, which a person cannot read.
 fn parsed(text: &str) -> Value {
     let mut message = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     shorten_states(&mut message);
-    // A list of tools is there before each call, and `mrtr tools --json` shows it.
+    // Each call begins with a list of tools, and `mrtr tools --json` shows it.
     if let Some(tools) = message.pointer_mut("/result/tools") {
         let count = tools.as_array().map_or(0, Vec::len);
         *tools = Value::from(format!("… ({count} tools)"));

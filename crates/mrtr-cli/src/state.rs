@@ -1,4 +1,4 @@
-//! `mrtr state inspect`: what a sealed state says of itself, as far as the keys at hand show it.
+//! `mrtr state inspect`: shows what a sealed state says of itself, as far as the keys at hand open it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,14 +23,14 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Shows how a state was sealed, and with its keys what it is for. Answers are shown with --payload only
+    /// Show how a state was sealed, and with its keys what it is for. Answers are shown with --payload only
     Inspect {
         /// The state: the text of `requestState`
         token: String,
-        /// The keys that it was sealed with
+        /// The keys that sealed it
         #[arg(long, value_name = "FILE")]
         keys: Option<PathBuf>,
-        /// Shows what is inside as well: there may be answers and secrets in it
+        /// Show its content as well: there may be answers and secrets in it
         #[arg(long, requires = "keys")]
         payload: bool,
     },
@@ -108,7 +108,7 @@ fn inside(claims: &StateClaims, with_payload: bool) -> Vec<(&'static str, String
         ("payload", format!("{} of kind `{}`", size(claims.payload().len()), line(&claims.kind))),
     ];
     if let (true, Ok(journal)) = (claims.kind == Journal::KIND, Journal::read(claims.payload())) {
-        // Kinds and names, and nothing that was answered.
+        // Kinds and names, and no answers.
         lines.push(("journal", line(&format!("{journal:?}"))));
     }
     if with_payload {

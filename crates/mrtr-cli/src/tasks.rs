@@ -25,35 +25,35 @@ pub(crate) struct Options {
     /// The SQLite file in which a server keeps its tasks
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Lists tasks in the order of their creation
+    /// List tasks in the order of their creation
     List {
-        /// Also those that have ended
+        /// List also the tasks that have ended
         #[arg(long)]
         all: bool,
-        /// Only those that are set aside: their runs were lost, and they wait for `retry`
+        /// List only the tasks that are set aside: their runs were lost, and they wait for `retry`
         #[arg(long, conflicts_with = "all")]
         set_aside: bool,
     },
-    /// Shows a task: what is known of it, and nothing of what it holds
+    /// Show a task: what is known of it, and nothing of what it holds
     Show {
-        /// Its id
+        /// The task's id
         id: String,
     },
-    /// Ends a task
+    /// End a task
     Cancel {
-        /// Its id
+        /// The task's id
         id: String,
     },
-    /// Runs a task again, however many of its runs were lost, also if it is set aside
+    /// Run a task again, however many of its runs were lost, also if it is set aside
     Retry {
-        /// Its id
+        /// The task's id
         id: String,
     },
 }
@@ -85,7 +85,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a file that is there: a look does not make one.
+/// Opens an existing file: a look does not make one.
 fn open(path: &Path) -> Result<SqliteTaskStore> {
     if !path.is_file() {
         bail!(
@@ -121,7 +121,7 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
     }
 }
 
-/// Which tasks are listed.
+/// A choice of tasks to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listing {
     Open,
@@ -138,7 +138,7 @@ impl Listing {
         }
     }
 
-    /// What there is to say if there are none.
+    /// The message when there are none.
     const fn none(self) -> &'static str {
         match self {
             Self::All => "There are no tasks.",
@@ -166,7 +166,7 @@ async fn list(store: &SqliteTaskStore, listing: Listing, as_json: bool) -> Resul
     print(&format!("{text}\n"))
 }
 
-/// What is known of a task, for a person or a program.
+/// Describes a task, for a person or a program.
 fn described(record: &TaskRecord, now: Timestamp) -> Value {
     let status = record.end(now).map_or_else(|| status_of(record, now), |end| end.as_str().to_owned());
     let waits_for = match (record.end(now), record.leased_until, record.due) {

@@ -1,4 +1,4 @@
-//! `mrtr tools`: what a server has, as a table or as JSON.
+//! `mrtr tools`: lists a server's tools, as a table or as JSON.
 
 use std::process::ExitCode;
 
@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// The server's URL
     #[arg(value_name = "URL", required_unless_present = "stdio", conflicts_with = "stdio")]
     url: Option<String>,
-    /// Starts this command as the server, and talks to it over its standard input and output
+    /// Start this command as the server, and talk to it over its standard input and output
     #[arg(long, value_name = "COMMAND")]
     stdio: Option<String>,
-    /// Writes them as JSON, with their schemas
+    /// Write the tools as JSON, with their schemas
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ fn table(tools: &[Tool]) -> String {
     table.to_string()
 }
 
-/// The names, as they are written on the command line; those in brackets may be left out.
+/// The names of the arguments, as they are written on the command line; optional ones are in brackets.
 fn arguments(tool: &Tool) -> String {
     let schema: Value = serde_json::from_str(tool.input_schema.as_object().as_str()).unwrap_or_default();
     let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

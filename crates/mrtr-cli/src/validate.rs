@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// The revision that it is about: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, default_value_t = Revision::V2026_07_28, value_name = "REVISION")]
     revision: Revision,
-    /// The document's known mistakes: these pass, and one that is not there any more fails
+    /// The document's known mistakes: these pass, and a listed one that is not there any more fails
     #[arg(long, value_name = "FILE")]
     errata: Option<PathBuf>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if has_failed { Code::Failed.into() } else { ExitCode::SUCCESS })
 }
 
-/// Whether a mistake was found.
+/// Validates the examples in a folder. Returns true if it found a mistake.
 fn folder(path: &Path, options: &Options) -> Result<bool> {
     let verdicts = Judge::of_strangers(options.revision).folder(path, Kind::Example).map_err(|error| {
         Failure::usage(format!("{error:#}")).next("folders are named for types: CallToolRequest/book.json")
@@ -55,7 +55,7 @@ fn folder(path: &Path, options: &Options) -> Result<bool> {
     Ok(verdicts.iter().any(Verdict::is_failure))
 }
 
-/// Whether a mistake was found.
+/// Validates the blocks of a document. Returns true if it found a mistake.
 fn document(path: &Path, options: &Options) -> Result<bool> {
     let document = Document { file: path, revision: options.revision, errata: options.errata.as_deref() };
     let verdict = document.judge()?;

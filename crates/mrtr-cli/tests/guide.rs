@@ -1,4 +1,4 @@
-//! What the guide says of this command can be typed.
+//! Types the guide's commands, as a reader would.
 
 use std::process::Command;
 

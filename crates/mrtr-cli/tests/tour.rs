@@ -11,7 +11,7 @@ use mrtr_postgres_cluster::Cluster;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Every story: its name, its heading, and how many claims it makes.
+/// Each story's name, its heading, and the number of its claims.
 const STORIES: [(&str, &str, usize); 9] = [
     ("weather", "Weather with a login", 3),
     ("azure-devops", "Azure DevOps in three rounds", 4),
@@ -24,7 +24,7 @@ const STORIES: [(&str, &str, usize); 9] = [
     ("fleet", "Three instances, one key, one PostgreSQL", 6),
 ];
 
-/// Those that can be played here: the last one needs PostgreSQL. In CI it is there.
+/// The stories that can be played here: the last one needs PostgreSQL. In CI it is there.
 fn playable() -> &'static [(&'static str, &'static str, usize)] {
     let is_there = Cluster::is_installed();
     assert!(is_there || std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI leaves nothing out");
@@ -47,7 +47,7 @@ fn folder() -> TempDir {
     folder.tempdir().unwrap()
 }
 
-/// Runs it to its end, and looks that nothing is left.
+/// Runs it to its end, and checks that it leaves nothing behind.
 fn ended(arguments: &[&str]) -> (Output, String) {
     let folder = folder();
     let output = tour(folder.path(), arguments).output().unwrap();
@@ -59,7 +59,7 @@ fn ended(arguments: &[&str]) -> (Output, String) {
 fn assert_nothing_left(folder: &Path) {
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     assert!(files.is_empty(), "files are left: {files:?}");
-    // The process of a story is told a file in this folder.
+    // The process of a story gets a file in this folder.
     let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(|process| {
         let command = std::fs::read(process.ok()?.path().join("cmdline")).ok()?;
         Some(String::from_utf8_lossy(&command).into_owned())
@@ -109,7 +109,7 @@ fn a_terminal_gets_colours_unless_it_wants_none() {
     assert!(plain.contains("1. Weather with a login") && !plain.contains('\u{1b}'), "{plain:?}");
 }
 
-/// All that a program shows on a terminal.
+/// The text that a program shows on a terminal.
 #[cfg(unix)]
 fn on_a_terminal(mut command: Command) -> String {
     command.env("TERM", "xterm");
@@ -207,11 +207,11 @@ fn what_keeps_a_story_from_its_end_fails_the_tour() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
-    // A tour that was over before it could be interrupted shows nothing: then another one is.
+    // A tour that ended before the interrupt shows nothing: then the test starts another one.
     assert!((0..20).any(|_| is_interrupted_in_the_middle()), "no tour was slow enough");
 }
 
-/// Interrupts the tour while its story has a process of its own. Nothing if it was over by then.
+/// Interrupts the tour while its story has a process of its own. Returns false if the story was over by then.
 #[cfg(unix)]
 fn is_interrupted_in_the_middle() -> bool {
     let folder = folder();

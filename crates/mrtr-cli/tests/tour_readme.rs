@@ -19,7 +19,7 @@ fn the_first_command_is_the_tour_and_shows_what_the_readme_says() {
     assert_eq!(without_weights(story), without_weights(promised), "{shown}");
 }
 
-/// What a state weighs depends on the time and on chance, by a few bytes.
+/// Hides the weights of states: they differ by a few bytes with the time and with chance.
 fn without_weights(text: &str) -> String {
     let line = |line: &str| match line.split_once("state ") {
         Some((before, weight)) if weight.ends_with(" bytes") => format!("{before}state … bytes"),

@@ -1,5 +1,5 @@
-//! How a client of the tour reaches its server: over real HTTP, through a balancer that can be pointed elsewhere, with
-//! every message written down; through a relay that loses a reply; and as one of the legacy era does.
+//! Clients of the tour: one that reaches its server over real HTTP, through a balancer that can be pointed elsewhere,
+//! with every message written down; one behind a relay that loses a reply; and one of the legacy era.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use crate::recording::{Actor, Event, Recording};
 
-/// A server that can be reached.
+/// A server and its address.
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pub(crate) at: Actor,
@@ -36,8 +36,8 @@ impl Instance {
         Self { at, address, url: format!("http://{address}{}", mrtr::http::PATH) }
     }
 
-    /// Whether nothing listens there any more. A connection may then be made from the very port that it goes to, and
-    /// meet itself.
+    /// Returns true if nothing listens there any more. A connection may then be made from the very port that it goes
+    /// to, and meet itself.
     pub(crate) async fn is_gone(&self) -> bool {
         let connected = TcpStream::connect(self.address).await;
         !connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != self.address))
@@ -70,7 +70,7 @@ impl Balancer {
         Client::builder(self.clone()).info("mrtr-tour", env!("CARGO_PKG_VERSION"))
     }
 
-    /// Sends what comes next to another instance.
+    /// Sends the next messages to another instance.
     pub(crate) fn point_to(&self, instance: &Instance) -> Result<()> {
         let target = target(self.client, instance, self.recording.clone())?;
         *self.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
@@ -78,7 +78,7 @@ impl Balancer {
     }
 }
 
-/// An instance over HTTP, with what goes over the wire written down.
+/// Reaches an instance over HTTP, and records each message on the wire.
 fn target(client: Actor, instance: &Instance, recording: Recording) -> Result<Target> {
     let at = instance.at;
     let observed =
@@ -86,13 +86,13 @@ fn target(client: Actor, instance: &Instance, recording: Recording) -> Result<Ta
             WireMessage::Request(text) | WireMessage::OneWay(text) => recording.message(client, at, text),
             WireMessage::Response(text) => recording.message(at, client, text),
             WireMessage::Notification(notification) => recording.message(at, client, &text_of(notification)),
-            // The tour's servers are modern, and ask in their responses; what failed is noted by the exchange.
+            // The tour's servers are modern, and ask in their responses; the exchange notes failures itself.
             WireMessage::Question(_) | WireMessage::Failure(_) => {}
         });
     Ok(Target { at, transport: Arc::new(observed) })
 }
 
-/// A notification as it came: the client has taken it apart.
+/// Writes a notification as it came: the client has parsed it.
 fn text_of(notification: &ServerNotification) -> String {
     let params: &RawValue = notification.params.as_raw();
     format!(r#"{{"jsonrpc":"2.0","method":{:?},"params":{params}}}"#, notification.method)
@@ -125,7 +125,7 @@ impl fmt::Debug for Balancer {
     }
 }
 
-/// Hands bytes on between clients and one server, until it is dropped.
+/// Passes bytes between clients and one server, until it is dropped.
 pub(crate) struct Relay {
     address: SocketAddr,
     cuts: Arc<AtomicBool>,
@@ -146,14 +146,14 @@ impl Relay {
         self.address
     }
 
-    /// The next reply does not get through: its connection is closed when the server has sent it.
+    /// Loses the next reply: the relay closes its connection when the server has sent it.
     pub(crate) fn cut_next_reply(&self) {
         self.cuts.store(true, Ordering::SeqCst);
     }
 }
 
 async fn accept(listener: TcpListener, server: SocketAddr, cuts: Arc<AtomicBool>) {
-    // Dropped, and with it every connection, when this task is aborted.
+    // Dropping this closes every connection when the task is aborted.
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let cuts = Arc::clone(&cuts);
@@ -207,7 +207,7 @@ impl LegacyClient {
         Ok(client)
     }
 
-    /// Calls a tool, answers the forms that it asks to be filled in, and gives its text.
+    /// Calls a tool, fills in the forms that it asks for, and returns its text.
     pub(crate) async fn call_tool(
         &self,
         tool: &str,
@@ -225,7 +225,7 @@ impl LegacyClient {
                     let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
                     self.send(&answer.to_string()).await?;
                 }
-                // Not asked for, and no answer is wanted.
+                // The client did not ask for it, and it wants no answer.
                 Some(_) => {}
                 None => {
                     let text = message["result"]["content"][0]["text"].as_str();
@@ -242,7 +242,7 @@ impl LegacyClient {
         Ok(())
     }
 
-    /// Writes down what the server sent, and reads it.
+    /// Records a message of the server, and parses it.
     fn seen(&self, text: &str) -> Result<Value> {
         self.recording.message(self.server.at, self.who, text);
         Ok(serde_json::from_str(text)?)
@@ -305,7 +305,7 @@ impl Messages {
         }
     }
 
-    /// An event that has come whole: it ends with an empty line.
+    /// Takes an event that has come whole: it ends with an empty line.
     fn event(&mut self) -> Option<String> {
         let end = self.unread.windows(2).position(|two| two == b"\n\n")?;
         let event: Vec<u8> = self.unread.drain(..end + 2).collect();

@@ -1,4 +1,4 @@
-//! Lifelines: who sends what to whom, drawn line by line, each within the width of a terminal.
+//! Draws lifelines: the messages from actor to actor, line by line, each within the width of a terminal.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ const PLAIN: Style = Style::new();
 const STATE: Style = AnsiColor::Yellow.on_default();
 const ASKED: Style = AnsiColor::Cyan.on_default();
 
-/// A lifeline for each actor, with what happens beside them.
+/// A lifeline for each actor, with the events beside them.
 pub(crate) struct Drawing {
     lifelines: Vec<Lifeline>,
-    /// Where the text begins.
+    /// The column where the text begins.
     text_at: usize,
 }
 
@@ -47,7 +47,7 @@ impl Drawing {
         header
     }
 
-    /// What an event looks like.
+    /// Draws an event, as lines.
     pub(crate) fn lines(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::Message { from, to, message } => self.message(from, to, message),
@@ -100,7 +100,7 @@ impl Drawing {
         lines.collect()
     }
 
-    /// The lifelines of all that are up, and nothing else.
+    /// The lifelines of all actors that are up, and nothing else.
     fn gutter(&self) -> Vec<char> {
         let mut gutter = vec![' '; self.text_at];
         for lifeline in self.lifelines.iter().filter(|lifeline| lifeline.is_up) {
@@ -125,7 +125,7 @@ impl Drawing {
         gutter[from] = if from < to { '├' } else { '┤' };
         let (head, tip) = if from < to { (right - 1, '►') } else { (left + 1, '◄') };
         if is_lost {
-            // It got half of the way.
+            // The message got half of the way.
             let middle = usize::midpoint(left, right);
             let rest = if from < to { middle + 1..right } else { left + 1..middle };
             gutter[rest].fill(' ');
@@ -136,7 +136,7 @@ impl Drawing {
         gutter
     }
 
-    /// Where an actor stands: a story names all that take part in it.
+    /// The column of an actor's lifeline: a story names all that take part in it.
     fn column(&self, actor: Actor) -> usize {
         self.lifelines.iter().find(|lifeline| lifeline.actor == actor).map_or(MARGIN, |lifeline| lifeline.column)
     }
@@ -148,12 +148,12 @@ impl Drawing {
     }
 }
 
-/// Before the first name.
+/// The space before the first name.
 const MARGIN: usize = 2;
-/// Between two names.
+/// The space between two names.
 const GAP: usize = 3;
 
-/// What every terminal has room for.
+/// The width that every terminal has.
 pub(crate) const WIDTH: usize = 80;
 
 /// A line in parts, each in a style.
@@ -183,8 +183,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// Breaks a text into lines of at most `width` characters, at spaces where there are some. It keeps its own indent, and
-/// all lines but the first have another.
+/// Breaks a text into lines of at most `width` characters, at spaces where there are some. The first line keeps its own
+/// indent, and the others have another.
 pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let own_indent = text.len() - text.trim_start().len();
     let (mut lines, mut line) = (Vec::new(), " ".repeat(own_indent));

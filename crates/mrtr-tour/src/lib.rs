@@ -25,20 +25,20 @@ use stories::{STORIES, Story};
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
-    /// Plays this story alone; may be given more than once
+    /// Play this story alone; may be given more than once
     #[arg(long = "story", value_name = "NAME", value_parser = PossibleValuesParser::new(STORIES.map(|story| story.name)))]
     stories: Vec<String>,
-    /// Lists the stories, and plays none
+    /// List the stories, and play none
     #[arg(long)]
     list: bool,
-    /// Writes one JSON document: the stories with their messages, effects and claims
+    /// Write one JSON document: the stories with their messages, effects and claims
     #[arg(long, conflicts_with = "list")]
     json: bool,
     #[command(subcommand)]
     part: Option<Part>,
 }
 
-/// What a story starts in a process of its own.
+/// The parts that a story starts in processes of their own.
 #[derive(Debug, clap::Subcommand)]
 enum Part {
     #[command(hide = true)]
@@ -47,7 +47,7 @@ enum Part {
     FleetInstance(FleetInstance),
 }
 
-/// Plays what was asked for, and says what to exit with: not success where a claim does not hold.
+/// Plays the stories that the options name, and returns the exit code: a failure if a claim does not hold.
 pub async fn run(options: Options) -> Result<ExitCode> {
     match options.part {
         Some(Part::EchoServer(server)) => return server.run().await.map(|()| ExitCode::SUCCESS),
@@ -71,7 +71,7 @@ pub async fn run(options: Options) -> Result<ExitCode> {
     let drawn_on = (!options.json).then_some(&screen);
     let played = match play(&chosen, drawn_on, interrupt()).await {
         Ok(played) => played,
-        // What a shell says of a program that Ctrl-C has ended.
+        // Shells report this code for a program that Ctrl-C has ended.
         Err(Interrupted) => return Ok(ExitCode::from(130)),
     };
     if options.json {

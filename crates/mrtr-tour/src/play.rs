@@ -1,4 +1,4 @@
-//! Playing stories, one after the other, until the last one or until the tour is told to end.
+//! Plays stories, one after the other, until the last one or until the tour is told to end.
 
 use std::pin::pin;
 
@@ -12,29 +12,29 @@ use crate::recording::{Event, Recording, Screen};
 use crate::stage::{Claim, Stage};
 use crate::stories::{STORIES, Story};
 
-/// A story that was played.
+/// A story with its outcome.
 #[derive(Serialize)]
 pub(crate) struct Played {
     #[serde(flatten)]
     pub(crate) story: &'static Story,
     pub(crate) events: Vec<Event>,
     pub(crate) claims: Vec<Claim>,
-    /// Why it did not come to its end.
+    /// The reason why it did not come to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
-/// The tour was told to end. What it had started is gone.
+/// The error of a tour that was told to end. All that it had started is gone.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
 impl Played {
-    /// Whether the story came to its end, and everything that it claims is so.
+    /// Returns true if the story came to its end, and all of its claims hold.
     pub(crate) fn holds(&self) -> bool {
         self.failures().next().is_none()
     }
 
-    /// What went wrong, a line each.
+    /// The failures, a line each.
     pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
         let name = self.story.name;
         let broken = self.claims.iter().filter(|claim| !claim.holds).map(move |claim| {
@@ -44,7 +44,7 @@ impl Played {
     }
 }
 
-/// Plays these stories, and draws them if there is a screen. One that fails does not keep the others from being played.
+/// Plays these stories, and draws them if there is a screen. A story that fails does not stop the others.
 pub(crate) async fn play(
     stories: &[&'static Story],
     screen: Option<&Screen>,
@@ -69,7 +69,7 @@ pub(crate) async fn play(
     Ok(played)
 }
 
-/// Plays a story. However it ends, what it had started is gone then.
+/// Plays a story. All that it had started is gone then, however it ended.
 pub(crate) async fn play_one(
     story: &'static Story,
     recording: Recording,
@@ -98,7 +98,7 @@ fn failed(story: &'static Story, error: &anyhow::Error) -> Played {
     Played { story, events: Vec::new(), claims: Vec::new(), error: Some(format!("{error:#}")) }
 }
 
-/// The stories by name.
+/// Lists the stories by name.
 pub(crate) fn list(screen: &Screen) {
     for story in &STORIES {
         let name = format!("{:NAME_WIDTH$}", story.name);
@@ -106,7 +106,7 @@ pub(crate) fn list(screen: &Screen) {
     }
 }
 
-/// What one is about to see.
+/// Tells the reader what is about to be shown.
 pub(crate) fn opening(screen: &Screen) {
     paragraph(OPENING, Style::new(), screen);
 }
@@ -120,7 +120,7 @@ pub(crate) fn heading(number: usize, story: &Story, screen: &Screen) {
     screen.line("");
 }
 
-/// What was shown, and what of it was checked.
+/// Shows the claims that were checked, and what the story showed.
 pub(crate) fn conclusion(played: &Played, screen: &Screen) {
     screen.line("");
     for claim in &played.claims {
@@ -136,7 +136,7 @@ pub(crate) fn conclusion(played: &Played, screen: &Screen) {
     }
 }
 
-/// How it went, and what to try next.
+/// Sums up how it went, and says what to try next.
 pub(crate) fn farewell(played: &[Played], screen: &Screen) {
     let (claims, failed) = (played.iter().map(|one| one.claims.len()).sum::<usize>(), played.iter());
     let failed: Vec<_> = failed.filter(|one| !one.holds()).map(|one| one.story.name).collect();
@@ -158,7 +158,7 @@ pub(crate) fn farewell(played: &[Played], screen: &Screen) {
     paragraph(DOCS, Style::new(), screen);
 }
 
-/// All of it, for machines.
+/// Writes all of it as JSON, for programs.
 pub(crate) fn document(played: &[Played]) -> String {
     let holds = played.iter().all(Played::holds);
     format!("{:#}", json!({ "holds": holds, "stories": played }))
@@ -199,7 +199,7 @@ mod tests {
 
     static WEATHER: Story = STORIES[0];
 
-    /// What a screen showed.
+    /// The text that a screen showed.
     #[derive(Clone, Default)]
     struct Shown(Arc<Mutex<Vec<u8>>>);
 

@@ -23,13 +23,13 @@ use crate::stage::Stage;
 use crate::stories::echo_task::echo;
 use crate::stories::fleet::{import, pay, survey};
 
-/// What the process is told.
+/// Options of the process.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EchoServer {
     /// The file of tasks
     #[arg(long)]
     db: PathBuf,
-    /// Where the tour listens for what it does
+    /// The address at which the tour listens for what it does
     #[arg(long)]
     witness: SocketAddr,
 }
@@ -53,14 +53,14 @@ impl EchoServer {
     }
 }
 
-/// Starts such processes, one after the other, on one file.
+/// Starts echo servers, one after the other, on one file.
 pub(crate) struct EchoProcesses {
     db: PathBuf,
     keys: String,
     witness: SocketAddr,
 }
 
-/// One of them, which belongs to its stage.
+/// One echo server, which belongs to its stage.
 pub(crate) struct EchoProcess {
     pub(crate) id: u32,
     pub(crate) address: SocketAddr,
@@ -92,22 +92,22 @@ impl EchoProcesses {
     }
 }
 
-/// How long the client waits between two looks at its task.
+/// The time between two looks of the client at its task.
 const POLL: Duration = Duration::from_millis(100);
 const KEYS: &str = "MRTR_STATE_KEYS";
 
-/// What the process is told.
+/// Options of the process.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetInstance {
     /// Its name
     #[arg(long)]
     name: String,
-    /// Where the tour listens for what it does
+    /// The address at which the tour listens for what it does
     #[arg(long)]
     witness: SocketAddr,
 }
 
-/// Which instance a handler runs on.
+/// The name of the instance that a handler runs on.
 pub(crate) struct Name(pub(crate) String);
 
 impl FleetInstance {
@@ -134,7 +134,7 @@ impl FleetInstance {
     }
 }
 
-/// The three of them, which belong to their stage.
+/// The three instances, which belong to their stage.
 pub(crate) struct Instances(Vec<Running>);
 
 struct Running {
@@ -173,13 +173,13 @@ impl Instances {
         Ok(&self.running(name)?.instance)
     }
 
-    /// The two that are not this one.
+    /// The two instances that are not this one.
     pub(crate) fn but(&self, name: Actor) -> Result<[&Instance; 2]> {
         let others: Vec<_> = self.0.iter().map(|running| &running.instance).filter(|one| one.at != name).collect();
         others.try_into().ok().context("there are three instances")
     }
 
-    /// Kills one with -9.
+    /// Kills an instance with -9.
     pub(crate) async fn kill(&self, stage: &Stage, name: Actor) -> Result<()> {
         let id = self.running(name)?.id;
         stage.kill(id).await?;

@@ -1,4 +1,4 @@
-//! What happened in a story, in the order in which it did: messages and effects, kept, and drawn as they happen.
+//! Keeps what happens in a story, in order: messages and effects; and draws each as it happens.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,33 +16,33 @@ use tokio::task::JoinHandle;
 
 use crate::drawing::Drawing;
 
-/// Who takes part in a story, by the name at the head of its lifeline.
+/// A participant in a story, by the name at the head of its lifeline.
 pub(crate) type Actor = &'static str;
 
-/// Something that happened.
+/// An event in a story.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Event {
-    /// A message was seen on the wire.
+    /// A message passed on the wire.
     Message {
         from: Actor,
         to: Actor,
         #[serde(flatten)]
         message: Message,
     },
-    /// The reply to a message did not get to its client.
+    /// A reply was lost on its way to the client.
     Lost { from: Actor, to: Actor, why: String },
     /// A handler did something outside of its flow.
     Effect { at: Actor, what: String },
-    /// A server is gone.
+    /// A server stopped.
     Stopped { at: Actor, what: String },
-    /// A server is there again.
+    /// A server started, or started again.
     Started { at: Actor, what: String },
-    /// Something about a server that no message says.
+    /// A note about a server that no message tells.
     Note { at: Actor, what: String },
 }
 
-/// Where a tour is drawn, shared by all who write there.
+/// The place where a tour is drawn, shared by all who write there.
 #[derive(Clone)]
 pub(crate) struct Screen(Arc<Mutex<dyn Write + Send>>);
 
@@ -51,14 +51,14 @@ impl Screen {
         Self(Arc::new(Mutex::new(out)))
     }
 
-    /// Shows a line. A reader that has gone away has seen enough.
+    /// Shows a line. A reader that has closed the output has seen enough.
     pub(crate) fn line(&self, line: impl std::fmt::Display) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }
 
-/// What happens in one story. Its clones are one recording.
+/// The messages and effects of one story. Its clones are one recording.
 #[derive(Clone)]
 pub(crate) struct Recording(Arc<Mutex<Recorded>>);
 
@@ -87,7 +87,7 @@ impl Recording {
         recorded.events.push(event);
     }
 
-    /// Records a message that was seen on the wire.
+    /// Records a message on the wire.
     pub(crate) fn message(&self, from: Actor, to: Actor, text: &str) {
         self.add(Event::Message { from, to, message: Message::of(text) });
     }
@@ -96,13 +96,13 @@ impl Recording {
         self.lock().events.clone()
     }
 
-    /// What handlers did, in order.
+    /// The effects of handlers, in order.
     pub(crate) fn effects(&self) -> Vec<String> {
         let effect = |event| if let Event::Effect { what, .. } = event { Some(what) } else { None };
         self.events().into_iter().filter_map(effect).collect()
     }
 
-    /// The messages that this one sent, in order.
+    /// The messages that this actor sent, in order.
     pub(crate) fn sent_by(&self, actor: Actor) -> Vec<Message> {
         let sent = |event| match event {
             Event::Message { from, message, .. } if from == actor => Some(message),
@@ -116,17 +116,17 @@ impl Recording {
     }
 }
 
-/// A message, and what a reader wants to know of it.
+/// A message, with the details that interest a reader.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Message {
-    /// Its method, or what kind of result it is.
+    /// Its method, or the kind of result.
     pub(crate) says: String,
-    /// What it asks, answers or tells, a line each.
+    /// The questions, answers or texts in it, a line each.
     pub(crate) details: Vec<String>,
-    /// What the state in it weighs.
+    /// The size of the state in it.
     pub(crate) state_bytes: Option<usize>,
-    /// What all of it weighs.
+    /// The size of the whole message.
     pub(crate) bytes: usize,
     /// The message itself.
     #[serde(rename = "message")]
@@ -134,7 +134,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads a message. What is no JSON is shown as the text that it is.
+    /// Reads a message. A text that is no JSON is shown as it is.
     pub(crate) fn of(text: &str) -> Self {
         let message = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
         let (says, details) = match (message.get("method"), message.get("result"), message.get("error")) {
@@ -148,12 +148,12 @@ impl Message {
         Self { says, details, state_bytes, bytes: text.len(), json: message }
     }
 
-    /// The keys of what is asked.
+    /// The keys of its questions.
     pub(crate) fn asks(&self) -> Vec<&str> {
         keys(&self.json["result"]["inputRequests"])
     }
 
-    /// The keys of what is answered.
+    /// The keys of its answers.
     pub(crate) fn answers(&self) -> Vec<&str> {
         keys(&self.json["params"]["inputResponses"])
     }
@@ -173,7 +173,7 @@ fn request(method: String, params: &Value) -> (String, Vec<String>) {
             let _ = write!(says, " {}", shown(value));
         }
     }
-    // A retry says again what it is a retry of; that was seen before.
+    // A retry repeats the arguments of the call; the story has shown them before.
     let is_retry = params.get("requestState").or(params.get("inputResponses")).is_some();
     if !is_retry && let Some(arguments) = params["arguments"].as_object() {
         says += &members(arguments);
@@ -214,7 +214,7 @@ fn question((key, question): (&String, &Value)) -> String {
     }
 }
 
-/// What was answered, behind a space.
+/// An answer in short, behind a space.
 fn short_answer(answer: &Value) -> String {
     if let Some(roots) = answer["roots"].as_array() {
         return roots.iter().fold(String::new(), |all, root| all + " " + &shown(&root["uri"]));
@@ -240,7 +240,7 @@ fn line(text: &str) -> String {
     Printable::line(text).to_string()
 }
 
-/// What the handlers of one server can do outside of their flows.
+/// The effects that the handlers of one server can have outside of their flows.
 #[derive(Clone)]
 pub(crate) struct Effects(Reach);
 
@@ -278,7 +278,7 @@ async fn tell(listener: SocketAddr, what: &str) -> io::Result<()> {
     stream.read_line(&mut String::new()).await.map(drop)
 }
 
-/// Where servers in processes of their own tell what they do, until this is dropped.
+/// A listener to which servers in processes of their own report their effects, until this is dropped.
 pub(crate) struct Witness {
     address: SocketAddr,
     listening: JoinHandle<()>,

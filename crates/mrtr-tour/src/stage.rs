@@ -1,4 +1,4 @@
-//! Where a story is played: its servers, its clients, its folder, what was seen and what is claimed.
+//! The stage of a story: its servers, its clients, its folder, its recording and its claims.
 
 use std::fmt::Debug;
 use std::io;
@@ -17,11 +17,11 @@ use tokio::task::JoinHandle;
 use crate::clients::{Balancer, Instance};
 use crate::recording::{Actor, Effects, Event, Recording};
 
-/// The stage of one story. Nothing of it is left once it was closed.
+/// The stage of one story. Nothing of it is left once it is closed.
 pub(crate) struct Stage {
     recording: Recording,
     claims: Claims,
-    /// What instances share: each can open what another one sealed.
+    /// The keys that instances share: each can open what another one sealed.
     sealer: Sealer,
     running: Mutex<Vec<Running>>,
     processes: AsyncMutex<Vec<Child>>,
@@ -74,7 +74,7 @@ impl Stage {
         Ok(instance)
     }
 
-    /// Ends a server, as an operator does who replaces it.
+    /// Stops a server, as an operator does who replaces it.
     pub(crate) async fn stop(&self, instance: &Instance, why: &str) -> Result<()> {
         let running = {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,18 +106,18 @@ impl Stage {
         Ok(self.balancer(who, instance)?.client())
     }
 
-    /// What a client talks to when the instance behind it may change.
+    /// A balancer for a client, when the instance behind it may change.
     pub(crate) fn balancer(&self, who: Actor, first: &Instance) -> Result<Balancer> {
         Balancer::new(who, first, self.recording.clone())
     }
 
-    /// Says what the story has shown, if it has.
+    /// Claims something that the story has shown, and checks it.
     #[expect(clippy::needless_pass_by_value, reason = "a story hands over what it has just counted")]
     pub(crate) fn claim<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: S, expected: E) {
         self.claims.check(what, &seen, &expected);
     }
 
-    /// Ends all servers, removes the folder, and gives what was seen and claimed.
+    /// Stops all servers, removes the folder, and returns the events and the claims.
     pub(crate) async fn close(self) -> Result<(Vec<Event>, Vec<Claim>)> {
         let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
         for running in running {
@@ -126,7 +126,7 @@ impl Stage {
         for mut process in self.processes.into_inner() {
             process.kill().await.context("a process is left behind")?;
         }
-        // After the servers, whose stores have their files there.
+        // The folder goes after the servers, whose stores have their files there.
         self.folder.close().context("the temporary folder is left behind")?;
         Ok((self.recording.events(), self.claims.all()))
     }
@@ -144,7 +144,7 @@ impl Running {
     }
 }
 
-/// A folder that other users of this machine cannot look into: stores keep replies there.
+/// Makes a folder that other users of this machine cannot look into: stores keep replies there.
 fn temporary_folder() -> io::Result<TempDir> {
     let mut folder = tempfile::Builder::new();
     folder.prefix("mrtr-tour-");
@@ -153,26 +153,26 @@ fn temporary_folder() -> io::Result<TempDir> {
     folder.tempdir()
 }
 
-/// How long a server may take to end.
+/// The most time that a server may take to end.
 const SHUTDOWN: Duration = Duration::from_millis(500);
 
-/// One thing that a story says it has shown.
+/// A claim of a story about what it has shown.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Claim {
     #[serde(rename = "claim")]
     pub(crate) what: String,
     pub(crate) holds: bool,
-    /// What was expected and what was seen instead, where it does not hold.
+    /// The expected and the actual value, if the claim does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<String>,
 }
 
-/// What a story has claimed by now.
+/// The claims of a story so far.
 #[derive(Debug, Default)]
 pub(crate) struct Claims(Mutex<Vec<Claim>>);
 
 impl Claims {
-    /// Holds what was seen against what the story says. The story goes on either way: the tour counts at its end.
+    /// Compares what was seen with what the story says. The story goes on either way: the tour counts at its end.
     pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: &S, expected: &E) {
         let holds = seen == expected;
         let problem = (!holds).then(|| format!("expected {expected:?}, saw {seen:?}"));

@@ -16,33 +16,33 @@ use serde::Serialize;
 use crate::recording::Actor;
 use crate::stage::Stage;
 
-/// A story: what it is called, who takes part, and how it goes.
+/// A story: its name, its participants and its plot.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Story {
-    /// What it is called on the command line.
+    /// The story's name on the command line.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What happens, told before.
+    /// The plot, told before.
     pub(crate) premise: &'static str,
-    /// Who takes part, from left to right.
+    /// The participants, from left to right.
     pub(crate) cast: &'static [Actor],
-    /// What was shown and why it matters, told after.
+    /// The point of the story and why it matters, told after.
     pub(crate) shown: &'static str,
     #[serde(skip)]
     pub(crate) play: Play,
 }
 
-/// Plays a story on a stage. What it has shown, it claims there.
+/// Plays a story on a stage, where it claims what it has shown.
 pub(crate) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, Result<()>>;
 
 impl Story {
-    /// What this machine lacks for it.
+    /// Names what this machine lacks for it.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         (self.name == fleet::STORY.name && !Cluster::is_installed()).then_some("PostgreSQL is not installed")
     }
 }
 
-/// All of them.
+/// All stories.
 pub(crate) const STORIES: [Story; 9] = [
     weather::STORY,
     azure_devops::STORY,

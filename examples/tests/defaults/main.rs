@@ -14,7 +14,7 @@ const TABLE: &str = "docs/DEFAULTS.md";
 /// Sections in which every number belongs to a row of the table.
 const COMPLETE: [(&str, &str); 3] = [(CLIENT, "## Limits"), (HTTP, "## Limits"), (STDIO, "## Limits")];
 
-/// What has a number in such a section and is no default: a name, a detail that cannot be read, what was measured.
+/// Numbers in such a section that are no defaults: in a name, in a detail that cannot be read, or from a measurement.
 const NO_DEFAULT: [(&str, &str); 14] = [
     (HTTP, "HTTP/2"),
     (HTTP, "HTTP/1"),
@@ -40,7 +40,7 @@ fn document(path: &str) -> String {
     lines.join(if is_code { " " } else { "\n" })
 }
 
-/// Whether a text has this phrase, and not as the end of a longer word or number.
+/// Returns true if a text has this phrase, and not as the end of a longer word or number.
 fn states(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }

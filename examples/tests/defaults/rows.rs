@@ -141,7 +141,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// What documents state that follows from rows, and is none itself.
+/// Numbers in documents that follow from rows, and are no rows themselves.
 #[rustfmt::skip]
 pub(crate) fn consequences() -> Vec<Row> {
     let uncounted = Endpoint::UNCOUNTED_BODY * (Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// How much, how long or how many.
+/// An amount, a time or a number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value {
     Count(u64),
@@ -24,7 +24,7 @@ pub(crate) fn time(time: Duration) -> Value {
 }
 
 impl Value {
-    /// As the table has it, and in words.
+    /// The spellings of a value: as the table has it, and in words.
     pub(crate) fn spellings(self) -> Vec<String> {
         let mut spellings = vec![self.to_string()];
         match self {
@@ -67,7 +67,7 @@ impl fmt::Display for Value {
 const UNITS: [(&str, &str, &str); 4] =
     [("ms", "millisecond", "a"), ("s", "second", "a"), ("min", "minute", "a"), ("h", "hour", "an")];
 
-/// In the largest unit of which it is a whole number.
+/// The time in the largest unit of which it is a whole number.
 fn in_units(time: Duration) -> (u64, &'static str) {
     let (seconds, millis) = (time.as_secs(), time.subsec_millis());
     match () {
@@ -83,7 +83,7 @@ fn in_words(number: u64) -> Option<String> {
     words.iter().find(|(known, _)| *known == number).map(|(_, words)| (*words).to_owned())
 }
 
-/// In groups of three digits: `65 536`.
+/// The number in groups of three digits: `65 536`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap());

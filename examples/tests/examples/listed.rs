@@ -1,4 +1,4 @@
-//! What every example has: a header that says how it is run, a log, and a row in the table.
+//! Every example has a header that says how to run it, a log, and a row in the table.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use mrtr_fixtures::Program;
 const SERVER: &str = include_str!("../../shortest_server.rs");
 const CLIENT: &str = include_str!("../../shortest_client.rs");
 
-/// All lines below the header, empty ones too.
+/// The lines below the header, with the empty ones.
 fn program(source: &str) -> String {
     let lines = source.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
     lines.collect::<Vec<_>>().join("\n").replace("#[rustfmt::skip] ", "")

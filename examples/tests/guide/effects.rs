@@ -1,4 +1,4 @@
-//! What handlers did outside, in the order in which they did it.
+//! The effects of handlers outside, in the order in which they had them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -125,7 +125,7 @@ fn its_links_lead_somewhere() {
     assert!(followed.len() > 20, "only {} links were found", followed.len());
 }
 
-/// What GitHub makes of a heading.
+/// The anchor that GitHub makes of a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = |letter: &char| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter);

@@ -5,10 +5,10 @@ use std::path::Path;
 
 pub(crate) const PAGE: &str = include_str!("../../../docs/GUIDE.md");
 
-/// What stands between two fences.
+/// The text between two fences.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
-    /// What follows the first fence.
+    /// The text behind the first fence.
     pub(crate) tag: &'static str,
     pub(crate) text: &'static str,
     /// The line of the first fence, from 1.
@@ -66,8 +66,8 @@ pub(crate) fn sources() -> Vec<(String, String)> {
     sources
 }
 
-/// What is left of Rust when its layout is taken away, so that a page may have its own: spaces, the comma before a
-/// closing bracket, and the attribute that keeps a layout.
+/// Takes the layout away from Rust, so that a page may have its own: spaces, the comma before a closing bracket, and
+/// the attribute that keeps a layout.
 pub(crate) fn without_layout(rust: &str) -> String {
     let mut bare: String = rust.replace("#[rustfmt::skip]", "").split_whitespace().collect();
     for bracket in ["}", ")", "]"] {

@@ -1,4 +1,4 @@
-//! What the header of an example says that one sees, beside what its program prints.
+//! Checks what the header of an example promises against what its program prints.
 
 use std::process::{Command, Output};
 
@@ -12,7 +12,7 @@ pub(crate) fn assert_kept(command: &mut Command, source: &str) {
     assert!(is_kept(source, &printed), "the header promises\n{}\n{}", promised(source).join("\n"), all_of(&output));
 }
 
-/// Whether these are the lines that the header shows, in which `…` stands for anything.
+/// Returns true if these are the lines that the header shows, in which `…` stands for anything.
 pub(crate) fn is_kept(source: &str, printed: &str) -> bool {
     let (promised, printed): (Vec<_>, Vec<_>) = (promised(source), printed.lines().collect());
     assert!(!promised.is_empty(), "the header shows nothing");

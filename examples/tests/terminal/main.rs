@@ -36,7 +36,7 @@ impl Person {
         self.0.send(keys).expect("the program reads");
     }
 
-    /// What the program says at its end.
+    /// Returns what the program says at its end.
     fn hears(mut self, word: &str) -> String {
         self.sees(word);
         let rest = self.0.expect(Eof).expect("it ends");
@@ -220,7 +220,7 @@ fn a_url_is_shown_whole_and_visited_or_not() {
     assert!(person.hears("error: ").contains("(open: connect)"));
 }
 
-/// What a program says on both its outputs when these answers are piped in.
+/// Returns what a program says on both its outputs when these answers are piped in.
 fn piped(program: &str, tool: &str, answers: &str) -> (String, String) {
     let mut command = Command::new(program);
     command.arg(tool).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

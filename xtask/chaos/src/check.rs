@@ -1,4 +1,5 @@
-//! What must hold, whatever was killed: of what clients were told, what really ran, and what the store has.
+//! Checks that must hold, whatever was killed: they compare what clients were told, what really ran, and what the store
+//! has.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,7 +10,7 @@ use crate::customer::{Entry, Outcome};
 use crate::tools::{CRASH, INTERRUPTED, ONCE, Receipts};
 use crate::trace::Event;
 
-/// All that does not hold.
+/// Finds all that does not hold.
 pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let flows = Flows::of(events);
     let mut found = flows.violations();
@@ -23,7 +24,7 @@ pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) ->
     found
 }
 
-/// What one client was told, beside what really ran.
+/// Compares the reply to one client with the steps that really ran.
 fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     let receipts = match &entry.outcome {
         Some(Outcome::Completed(receipts)) => receipts,
@@ -41,7 +42,7 @@ fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     found
 }
 
-/// At the end only tasks whose tool ends its process are set aside; and those have not ended.
+/// Checks that at the end only tasks whose tool ends its process are set aside; and those have not ended.
 fn set_aside(kept: &[Listed]) -> Vec<String> {
     let told = |task: &Listed| {
         let record = &task.record;
@@ -54,7 +55,8 @@ fn set_aside(kept: &[Listed]) -> Vec<String> {
     kept.iter().filter_map(told).collect()
 }
 
-/// The store has every task that a client was told of, completed, and others only for calls that had no reply.
+/// Checks that the store has every task that a client was told of, completed, and other tasks only for calls that had
+/// no reply.
 fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     let mut found = Vec::new();
     let orders = kept.iter().filter(|task| task.record.tool != CRASH);
@@ -75,7 +77,7 @@ fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     found
 }
 
-/// What really ran, by flow.
+/// The steps that really ran, by flow.
 pub(crate) struct Flows<'a> {
     steps: HashMap<(&'a str, &'a str), StepHistory<'a>>,
     answers: HashMap<(&'a str, &'a str), BTreeSet<&'a str>>,
@@ -85,16 +87,16 @@ pub(crate) struct Flows<'a> {
 #[derive(Default)]
 struct StepHistory<'a> {
     effects: Vec<Effect<'a>>,
-    /// What handlers were given as its outcome.
+    /// The outcomes of the step that handlers were given.
     recorded: BTreeSet<&'a str>,
-    /// Where in the trace it was first.
+    /// The place in the trace of the first of them.
     first_recorded: Option<usize>,
 }
 
 struct Effect<'a> {
     key: &'a str,
     receipt: &'a str,
-    /// Where in the trace its run began.
+    /// The place in the trace where its run began.
     began: usize,
 }
 
@@ -123,7 +125,7 @@ impl<'a> Flows<'a> {
         flows
     }
 
-    /// How many effects were repeated, since their process was gone before they were recorded.
+    /// The number of effects that were repeated, since their process was gone before they were recorded.
     pub(crate) fn repeated(&self) -> usize {
         self.steps.values().map(|history| history.effects.len().saturating_sub(1)).sum()
     }
@@ -143,7 +145,7 @@ impl<'a> Flows<'a> {
         found
     }
 
-    /// Where a result does not tell what ran.
+    /// Finds the places where a result does not agree with what ran.
     fn contradicting(&self, receipts: &Receipts) -> Vec<String> {
         let mut found = Vec::new();
         for (step, receipt) in &receipts.steps {

@@ -1,4 +1,4 @@
-//! The clients: so many orders at a time, each with a customer of its own, and the account at the end.
+//! The clients: so many orders at a time, each with a customer of its own, and the check at the end.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::{check, trace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where the workers listen
+    /// The URLs of the workers
     #[arg(long, value_delimiter = ',', required = true)]
     urls: Vec<String>,
     /// The file of tasks, or the address of the database that has them
@@ -33,22 +33,22 @@ pub(crate) struct Options {
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
-    /// How many orders are open at a time
+    /// The number of orders that are open at a time
     #[arg(long)]
     tasks: u64,
-    /// For how long a new one is made when one ends; none is, if there is no time
+    /// The seconds in which a new order is made when one ends; none is made if it is 0
     #[arg(long, default_value_t = 0)]
     seconds: u64,
-    /// How long those that are open then may still take
+    /// The seconds that orders which are open then may still take
     #[arg(long, default_value_t = 60)]
     patience: u64,
-    /// How long a customer thinks about a question, at most
+    /// The most time that a customer thinks about a question
     #[arg(long, default_value_t = 2_000)]
     thought_ms: u64,
-    /// How long a step takes, at most
+    /// The most time that a step takes
     #[arg(long, default_value_t = 400)]
     step_ms: u64,
-    /// What customers do is the same for the same seed
+    /// The seed: customers do the same with the same seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -70,8 +70,8 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Retries what is set aside though its tool ends no process, as an operator does: a kill that meets a task alone, five
-/// times in a row, looks like its own doing. Ends only where the store does not open.
+/// Retries tasks that are set aside though their tool ends no process, as an operator does: a kill that hits the same
+/// task alone, five times in a row, looks like the task's own doing. Ends only where the store does not open.
 async fn operate<T>(options: &Options) -> Result<T> {
     let store = options.store.open(None).await?;
     loop {
@@ -129,7 +129,8 @@ async fn trade(options: &Options) -> Result<Vec<Entry>> {
     Ok(ledger)
 }
 
-/// Its handler is never called, since customers answer by hand; but it says that this client can be asked.
+/// Builds a client. Its handler is never called, since customers answer by hand; but it says that this client can be
+/// asked.
 fn client(url: &str) -> Result<Client> {
     let limits = Limits { exchange: Duration::from_secs(3), rounds: 1_000, ..Limits::default() };
     let client = Client::builder(HttpTransport::new(url)?).limits(limits);
@@ -188,8 +189,8 @@ impl Figures {
     }
 }
 
-/// Runs that did not get to say that they ended, or did so after another had taken their task, by order: their process was
-/// killed or frozen.
+/// Counts by order the runs that did not get to say that they ended, or did so after another had taken their task:
+/// their process was killed or frozen.
 pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
     let mut lost: HashMap<u64, usize> = HashMap::new();
     let mut newest: HashMap<u64, &str> = HashMap::new();

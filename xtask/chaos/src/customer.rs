@@ -1,4 +1,4 @@
-//! One customer: has an order made, answers what it is asked through whichever worker lives, and notes what it is told.
+//! One customer: places an order, answers its questions through any worker that lives, and notes what it is told.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::tools::Receipts;
 
-/// How customers go about it.
+/// The habits of customers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Habits {
-    /// How long one thinks about a question, at most.
+    /// The most time that one thinks about a question.
     pub(crate) thought: Duration,
-    /// How long a step of its order takes, at most.
+    /// The most time that a step of its order takes.
     pub(crate) step: Duration,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Customer<'a> {
     habits: Habits,
     random: Rng,
     entry: Entry,
-    /// Why the last request had no reply.
+    /// The reason why the last request had no reply.
     last_error: Option<String>,
 }
 
@@ -74,13 +74,13 @@ impl<'a> Customer<'a> {
         }
     }
 
-    /// Sends what is to be sent next to any of the workers.
+    /// Sends the next request to any of the workers.
     async fn exchange(&mut self, pending: &PendingCall) -> Result<RoundOutcome, CallError> {
         let worker = &self.workers[self.random.usize(..self.workers.len())];
         worker.advance(pending.clone().trust_other_server(worker.server())).await
     }
 
-    /// Takes down what a reply has acknowledged: the task, or the answers that were sent.
+    /// Notes what a reply has acknowledged: the task, or the answers that were sent.
     async fn acknowledged(&mut self, sent: &PendingCall, next: &PendingCall) {
         if sent.task().is_none() {
             self.entry.task = next.task().map(|task| task.id().to_owned());
@@ -95,7 +95,7 @@ impl<'a> Customer<'a> {
         }
     }
 
-    /// Answers otherwise what was acknowledged: the first answer counts.
+    /// Sends another answer after one that was acknowledged: the first answer counts.
     async fn contradict(&mut self, mut sent: PendingCall) {
         let keys: Vec<_> = sent.questions().map(|(key, _)| key.to_owned()).collect();
         let other = json!({ "value": format!("{}: changed its mind", self.entry.order) });
@@ -118,7 +118,7 @@ impl<'a> Customer<'a> {
         Ok(asked)
     }
 
-    /// So many milliseconds, and fewer than this time has.
+    /// A random number of milliseconds below this time.
     fn below(&mut self, most: Duration) -> u64 {
         let most = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
         self.random.u64(..most.max(1))
@@ -132,7 +132,8 @@ impl<'a> Customer<'a> {
     }
 }
 
-/// Whether what went wrong may be the worker's death, or its trouble with the file, and no more.
+/// Returns true if the error may come from the worker's death, or from its trouble with the file, and from nothing
+/// else.
 fn passes(error: &CallError) -> bool {
     match &error.kind {
         CallErrorKind::Transport { .. } => true,
@@ -153,7 +154,7 @@ fn told(error: &CallError) -> String {
     text
 }
 
-/// The answers that a call brings, by key: it saves them as it sends them.
+/// The answers that a call carries, by key: it saves them as it sends them.
 fn answers_in(pending: &PendingCall) -> Vec<(String, String)> {
     let saved = serde_json::to_value(pending).unwrap_or_default();
     let Some(answers) = saved.get("answers").and_then(Value::as_object) else { return Vec::new() };
@@ -170,34 +171,34 @@ fn completed(result: &Json) -> Outcome {
     }
 }
 
-/// Of so many orders, one has a step that blocks its thread.
+/// The number of orders of which one has a step that blocks its thread.
 const ORDERS_A_BLOCK: u64 = 20;
 /// Longer than the leases of `cargo xtask chaos`.
 const LONGER_THAN_A_LEASE_MS: u64 = 2_400;
 
-/// What the client of one order was told.
+/// The record of one order, as its client was told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) order: u64,
     /// The task, once its creation was acknowledged.
     pub(crate) task: Option<String>,
-    /// Calls that no reply came to: each may have made a task that the client does not know of.
+    /// Calls without a reply: each may have made a task that the client does not know of.
     pub(crate) lost_calls: u64,
     /// Answers that were acknowledged, by question.
     pub(crate) answers: BTreeMap<String, String>,
     /// Answers that were sent again, otherwise, after they had been acknowledged.
     pub(crate) contradictions: u64,
-    /// Requests that no reply came to.
+    /// Requests without a reply.
     pub(crate) lost_replies: u64,
-    /// How it ended, or why it did not.
+    /// The end of the order; none if it did not end.
     pub(crate) outcome: Option<Outcome>,
-    /// How long it took, with the time that its client thought.
+    /// The time that it took, with the time that its client thought.
     pub(crate) took: Duration,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
     Completed(Receipts),
-    /// Its client was told something that it must not be told.
+    /// The client got a reply that it must not get.
     Wrong(String),
 }

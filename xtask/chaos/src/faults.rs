@@ -11,17 +11,17 @@ use std::{fmt, io, thread};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use mrtr_postgres::testing::Cluster;
 
-/// PostgreSQL, in a process of the program that the workers run; it is gone when this is.
+/// PostgreSQL, in a process of its own; it ends when this is dropped.
 pub(crate) struct Database {
     process: Child,
-    /// It ends when this is closed.
+    /// The input of the process, which ends when this is closed.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     address: String,
 }
 
 impl Database {
-    /// Nothing where PostgreSQL is not installed, which has been said.
+    /// Starts it. `None` where PostgreSQL is not installed; the process has said so.
     pub(crate) fn start(program: &Path) -> Result<Option<Self>> {
         let mut command = Command::new(program);
         command.arg("database").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -65,24 +65,25 @@ impl Drop for Database {
 
 /// Faults of the database, one after another, while workers are killed.
 pub(crate) struct Faults {
-    /// They end when this is dropped.
+    /// Ends the faults when it is dropped.
     end: Sender<()>,
     thread: JoinHandle<Result<Counts>>,
 }
 
-/// How often each fault came.
+/// Counts each fault.
 #[derive(Default)]
 pub(crate) struct Counts([u64; FAULTS.len()]);
 
 impl Faults {
-    /// One each so often, for so long, and each kind once at least. What is open then is to end, though workers die on.
+    /// Causes one fault after another, this long apart, and each kind once at least. What is open then must end, though
+    /// workers go on dying.
     pub(crate) fn of(database: Database, between: Duration, time: Duration) -> Self {
         let (end, is_over) = channel();
         let until = Instant::now() + time;
         Self { end, thread: thread::spawn(move || suffer_by_turns(database, between, until, &is_over)) }
     }
 
-    /// Ends them, and says how often each came.
+    /// Ends them, and returns the number of each.
     pub(crate) fn end(self) -> Result<Counts> {
         drop(self.end);
         self.thread.join().map_err(|_| anyhow!("what makes the database fail has panicked"))?
@@ -115,15 +116,15 @@ impl fmt::Display for Counts {
     }
 }
 
-/// As the program is told of them, and as the report names them.
+/// Names of the faults, for the program and for the report.
 const FAULTS: [(&str, &str); 3] = [
     ("restart", "restarts of the database, as after a crash"),
     ("terminate", "times that half of all backends were terminated"),
     ("deafen", "times that the listeners were cut"),
 ];
 
-/// Brings a throw-away cluster up, which waits for the disk as one in use does, and says where a database in it is; or,
-/// where PostgreSQL is not installed, that it is left out. Ends when standard input is closed.
+/// Brings up a throw-away cluster, which waits for the disk as one in use does, and prints the address of a database in
+/// it; or, where PostgreSQL is not installed, that it is left out. Ends when standard input is closed.
 pub(crate) fn bring_up() -> Result<()> {
     let durable = ["fsync=on", "synchronous_commit=on", "full_page_writes=on", "max_connections=200"];
     let Some(cluster) = Cluster::start(&durable) else {
@@ -156,7 +157,7 @@ fn terminate(cluster: &Cluster, which: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every second one, whatever it is doing.
+/// Every second session, whatever it is doing.
 const SOME_BACKENDS: &str = "random() < 0.5";
-/// A session that listens has done nothing else.
+/// Sessions that listen: they have done nothing else.
 const LISTENERS: &str = "query LIKE 'LISTEN %'";

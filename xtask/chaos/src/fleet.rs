@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Where everything is.
+/// The places where everything is.
 pub(crate) struct Place {
     pub(crate) program: PathBuf,
     /// A file, or the address of a database.
     pub(crate) store: OsString,
     pub(crate) trace: PathBuf,
-    /// What workers have to say.
+    /// The log of the workers.
     log: File,
 }
 
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// Workers that are gone when this is.
+/// Workers that end when this is dropped.
 pub(crate) struct Fleet {
     place: Place,
     workers: Vec<Worker>,
@@ -65,8 +65,8 @@ impl Fleet {
         self.workers.iter().map(|worker| format!("http://127.0.0.1:{}/mcp", worker.port)).collect()
     }
 
-    /// Starts a worker, and waits until it listens. It may take up a call that ends its process before it does: then
-    /// another is started.
+    /// Starts a worker, and waits until it listens. If it takes up a call that ends its process before that, another
+    /// worker is started.
     fn spawn(&self, port: u16) -> Result<Child> {
         for _ in 0..MOST_STARTS {
             let mut process = self.spawn_once(port)?;
@@ -93,7 +93,7 @@ impl Fleet {
         command.spawn().with_context(|| format!("could not start {}", program.display()))
     }
 
-    /// Starts workers again that a call has ended. One that ends in another way fails the run.
+    /// Starts a new worker for each one that a call has ended. A worker that ends in another way fails the run.
     pub(crate) fn restart_crashed(&mut self) -> Result<()> {
         for index in 0..self.workers.len() {
             let Worker { process, port } = &mut self.workers[index];
@@ -121,7 +121,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Has a worker stand still for a while. It may hold the file's lock, so nothing may wait for the others meanwhile.
+    /// Freezes a worker for a while. It may hold the file's lock, so nothing may wait for the others meanwhile.
     pub(crate) fn freeze(&self, index: usize) {
         let process = self.workers[index].process.id().to_string();
         thread::spawn(move || {
@@ -142,12 +142,12 @@ impl Drop for Fleet {
     }
 }
 
-/// A worker that was killed in the meantime is not to be found, which is as well.
+/// Sends a signal. It does not find a worker that was killed in the meantime, which is as well.
 fn signal(signal: &str, process: &str) {
     drop(Command::new("kill").args([signal, process]).stderr(Stdio::null()).status());
 }
 
-/// Ports below those that the system gives to clients: such a one would be taken while its worker is dead.
+/// Finds ports below those that the system gives to clients: it could give one of those away while its worker is dead.
 fn free_ports() -> Result<[u16; WORKERS]> {
     let start = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap_or(0);
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();

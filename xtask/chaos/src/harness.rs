@@ -16,24 +16,24 @@ use crate::fleet::{Fleet, Place};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// For how long a new task is made when one ends
+    /// Make a new task when one ends, for this many minutes
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
-    /// How many tasks are open at a time
+    /// Keep this many tasks open at a time
     #[arg(long, value_name = "N", default_value_t = 200)]
     tasks: u64,
-    /// What is killed, and what clients do, is the same for the same seed
+    /// The seed: the same one repeats what is killed, and what clients do
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Some seconds with 30 tasks, as in `cargo xtask test`
+    /// Run for some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
-    /// Where the tasks are
+    /// The store for the tasks
     #[arg(long, value_enum, default_value_t = Store::Sqlite)]
     store: Store,
 }
 
-/// What the workers share.
+/// The store that the workers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Store {
     /// A file, which stays as it is
@@ -42,17 +42,17 @@ enum Store {
     Postgres,
 }
 
-/// How long it goes, and with how much.
+/// The length and the size of a run.
 struct Plan {
     tasks: u64,
     seconds: u64,
     patience: u64,
-    /// For how long workers are killed.
+    /// The seconds in which workers are killed.
     killing: u64,
     thought_ms: u64,
     step_ms: u64,
     seed: u64,
-    /// How long from one fault of the database to the next.
+    /// The time from one fault of the database to the next.
     between_faults: Duration,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Says whether the clients are content, and how many workers were killed and frozen meanwhile.
+/// Runs the plan. Returns true if the clients are content, and the numbers of workers that were killed and frozen.
 fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
     let mut fleet = Fleet::start(place)?;
     let mut clients = Clients::start(plan, &fleet)?;
@@ -115,7 +115,7 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
     }
 }
 
-/// The process of all clients, which is gone when this is.
+/// The process of all clients, which ends when this is dropped.
 struct Clients(Child);
 
 impl Clients {
@@ -185,8 +185,8 @@ impl Options {
 const BETWEEN_KILLS: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 const KILLS_A_FREEZE: u64 = 4;
-/// Longer than a task waits that has lost many runs. Waiting costs nothing where nothing is lost.
+/// Longer than the wait of a task that has lost many runs. Waiting costs nothing where nothing is lost.
 const PATIENCE: u64 = 420;
 const FAULTS: Duration = Duration::from_secs(3);
-/// So that each kind comes.
+/// Short, so that each kind of fault comes.
 const FAULTS_SHORT: Duration = Duration::from_millis(1_500);

@@ -24,13 +24,13 @@ use tokio::runtime::Runtime;
 /// Serves tasks that survive, or has them survive.
 #[derive(Parser)]
 enum Command {
-    /// Starts workers and clients, kills workers at any moment, and says whether all that must hold does
+    /// Start workers and clients, kill workers at any moment, and say whether all that must hold does
     Run(harness::Options),
-    /// Serves tasks over a store that other workers share
+    /// Serve tasks over a store that other workers share
     Worker(worker::Options),
-    /// Creates tasks, answers what they ask through whichever worker lives, and checks at the end that nothing was lost
+    /// Create tasks, answer what they ask through any worker that lives, and check at the end that nothing was lost
     Clients(clients::Options),
-    /// Brings up a PostgreSQL of its own, and has it fail as it is told
+    /// Bring up a PostgreSQL of its own, and make it fail as standard input says
     Database,
 }
 

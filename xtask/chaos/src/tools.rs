@@ -1,4 +1,4 @@
-//! The flows that are run under fire: several steps and questions, beside each other and one after another.
+//! The flows that run under fire: several steps and questions, at once and one after another.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,18 +38,18 @@ struct Text {
     value: String,
 }
 
-/// What an order comes to.
+/// The receipts of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Receipts {
     pub(crate) order: u64,
     pub(crate) flow: String,
-    /// What each step gave.
+    /// The result of each step.
     pub(crate) steps: BTreeMap<String, String>,
-    /// What each question was answered.
+    /// The answer to each question.
     pub(crate) answers: BTreeMap<String, String>,
 }
 
-/// The outcome of a step that may not be repeated, and that was interrupted.
+/// The outcome of a step that was interrupted and may not be repeated.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 /// The tool whose calls end their process.
 pub(crate) const CRASH: &str = "crash";
@@ -101,7 +101,7 @@ async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
     Ok(serde_json::to_string(&receipts)?)
 }
 
-/// Takes a while, has its effect in the middle of it, and gives the receipt.
+/// Takes a while, has its effect in the middle of it, and returns the receipt.
 async fn take(run: &TracedRun, step: &str, key: &str, time: Duration) -> Result<String, Failure> {
     tokio::time::sleep(time / 2).await;
     let receipt = run.effect(step, key)?;
@@ -123,7 +123,7 @@ impl Receipts {
     }
 }
 
-/// One step, and nothing is asked.
+/// Takes one step, and asks nothing.
 async fn quick(flow: Flow, order: Order) -> Result<String, Failure> {
     let run = flow.state::<Trace>().begin(order.number, flow.interaction_id("order"))?;
     let key = flow.idempotency_key("pack").await;
@@ -131,7 +131,7 @@ async fn quick(flow: Flow, order: Order) -> Result<String, Failure> {
     Ok(flow.step("pack", step).idempotent().await?)
 }
 
-/// Takes its process down with it.
+/// Ends its own process.
 async fn crash(flow: Flow) -> Result<String, Failure> {
     let _run = flow.state::<Trace>().begin(CRASH_ORDER, flow.interaction_id("order"))?;
     std::process::abort()

@@ -10,28 +10,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What happened to a flow. A flow has one id in all its runs.
+/// Something that happened to a flow. A flow has one id in all its runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Event {
     /// A run of the handler began.
     Began { order: u64, flow: String, run: String },
-    /// The handler was dropped or returned; a process that is killed does not get to say so.
+    /// The handler was dropped or returned; a killed process does not get to write this.
     Left { run: String },
     /// The effect of a step, which is recorded only after this.
     Effect { flow: String, run: String, step: String, key: String, receipt: String },
-    /// The handler was given the outcome of a step: so it is recorded.
+    /// The handler was given the outcome of a step, which is therefore recorded.
     Recorded { flow: String, run: String, step: String, receipt: String },
     /// The handler was given an answer.
     Answered { flow: String, run: String, question: String, value: String },
 }
 
-/// A trace to be written. Clones are the same.
+/// A trace to write. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Trace(Arc<Inner>);
 
 struct Inner {
     file: File,
-    /// This process, unlike any other.
+    /// The name of this process, unlike any other.
     process: String,
     made: AtomicU64,
 }
@@ -53,8 +53,8 @@ impl Trace {
         format!("{}#{}", self.0.process, self.0.made.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// In one write, so that lines of several processes do not mix. It begins with the end of the line before, which a
-    /// process that was killed while it wrote may have left open.
+    /// Appends an event in one write, so that lines of several processes do not mix. It begins with the end of the line
+    /// before, which a process that was killed in the middle of a write may have left open.
     fn append(&self, event: &Event) -> Result<()> {
         let mut line = vec![b'\n'];
         serde_json::to_writer(&mut line, event)?;
@@ -78,7 +78,7 @@ pub(crate) struct TracedRun {
 }
 
 impl TracedRun {
-    /// Has an effect, on the disk when this returns, and gives the receipt for it.
+    /// Has an effect, which is on the disk when this returns, and returns the receipt for it.
     pub(crate) fn effect(&self, step: &str, key: &str) -> Result<String> {
         let receipt = self.trace.name();
         let (flow, run) = (self.flow.clone(), self.run.clone());
@@ -110,7 +110,7 @@ impl Drop for TracedRun {
     }
 }
 
-/// The events of a trace. One that was cut off has not happened: its process was killed before it could go on.
+/// Reads the events of a trace. A line that was cut off did not happen: its process was killed before it could go on.
 pub(crate) fn read(path: &Path) -> Result<Vec<Event>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut events = Vec::new();

@@ -32,13 +32,13 @@ pub(crate) struct Options {
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
-    /// The keys that tasks are sealed with
+    /// The keys that seal tasks
     #[arg(long, value_name = "KID:BASE64[,…]")]
     keys: KeyRing,
-    /// For how long a run has its task, unless it says again that it lives
+    /// The time that a run has its task, unless it says again that it lives
     #[arg(long, default_value_t = 1_500)]
     lease_ms: u64,
-    /// How long clients are asked to wait between two polls
+    /// The time that clients are asked to wait between two polls
     #[arg(long, default_value_t = 500)]
     poll_ms: u64,
     /// The tools that it serves
@@ -73,7 +73,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// Standard input is closed by the process that started this one, or by its death.
+/// Waits until standard input is closed: by the process that started this one, or by its death.
 async fn told_to_end() {
     let (closed, is_closed) = oneshot::channel();
     std::thread::spawn(move || {
@@ -90,7 +90,7 @@ pub(crate) enum StoreAt {
     Database(String),
 }
 
-/// An address of PostgreSQL, or else the path of a file.
+/// Parses an address of PostgreSQL, or else the path of a file.
 impl FromStr for StoreAt {
     type Err = Infallible;
 
@@ -101,7 +101,7 @@ impl FromStr for StoreAt {
 }
 
 impl StoreAt {
-    /// Opens it, to go by the time of the machine or of the database; or, a file alone, by another clock.
+    /// Opens it. It goes by the clock of the machine or of the database; or, a file alone, by another clock.
     pub(crate) async fn open(&self, clock: Option<PathBuf>) -> Result<Arc<dyn TaskStore>> {
         match (self, clock) {
             (Self::File(file), None) => Ok(Arc::new(SqliteTaskStore::open(file)?)),
@@ -116,7 +116,7 @@ impl StoreAt {
     }
 }
 
-/// As a supervisor would, it tries again while the database is down or restarts.
+/// Connects as a supervisor would: it tries again while the database is down or restarts.
 async fn connect(address: &str) -> Result<Arc<dyn TaskStore>> {
     let give_up = Instant::now() + Duration::from_secs(30);
     let options = PostgresOptions::new(address)?;

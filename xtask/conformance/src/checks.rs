@@ -1,4 +1,5 @@
-//! What the suite wrote down of each scenario, counted; and the report: a row a scenario, and a sentence.
+//! Counts the checks that the suite wrote down for each scenario, and writes the report: a row for each scenario, and a
+//! sentence.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,13 @@ use anyhow::{Context, Result};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table};
 use serde::Deserialize;
 
-/// The checks of a scenario by their outcome, and what was said of those that did not pass.
+/// The checks of a scenario by their outcome, and the remarks on those that did not pass.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     pub(crate) warned: usize,
-    /// Checks that were skipped, or only note something.
+    /// Checks that were skipped, or that only note something.
     pub(crate) other: usize,
     pub(crate) remarks: Vec<String>,
     nothing_was_checked: bool,
@@ -39,7 +40,7 @@ enum Status {
 }
 
 impl Tally {
-    /// Counts a scenario's checks. One without any has not run, and has failed.
+    /// Counts a scenario's checks. A scenario without any did not run, and has failed.
     pub(crate) fn of(results: &Path, scenario: &str) -> Result<Self> {
         let Some(file) = checks_file(results, scenario)? else {
             let mut tally = Self::default();
@@ -71,7 +72,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Whether the suite ran the scenario and skipped all that is in it.
+    /// Returns true if the suite ran the scenario and skipped all that is in it.
     pub(crate) fn was_skipped(&self) -> bool {
         self.nothing_was_checked && self.other > 0 && self.warned == 0
     }
@@ -99,7 +100,7 @@ fn checks_file(results: &Path, scenario: &str) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Whether a folder such as `server-tools-list-2026-11-16T05-20-19-326Z` is of this scenario.
+/// Returns true if a folder such as `server-tools-list-2026-11-16T05-20-19-326Z` is of this scenario.
 fn is_of(folder: &str, scenario: &str) -> bool {
     let is_time = |rest: &str| rest.len() == TIME.len() && rest.starts_with('-') && rest.ends_with('Z');
     let names = [folder, folder.strip_prefix("server-").unwrap_or(folder)];
@@ -108,11 +109,11 @@ fn is_of(folder: &str, scenario: &str) -> bool {
 
 const TIME: &str = "-2026-11-16T05-20-19-326Z";
 
-/// A scenario, and how it went.
+/// A scenario, and its result.
 pub(crate) struct Row {
     side: &'static str,
     scenario: &'static str,
-    /// Nothing for one that the suite skips, whatever the server does.
+    /// None for a scenario that the suite skips, whatever the server does.
     tally: Option<Tally>,
 }
 

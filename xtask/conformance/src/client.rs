@@ -1,4 +1,4 @@
-//! A client for the official conformance suite: it does what the scenario that it is started for wants to see.
+//! A client for the official conformance suite: it does what its scenario wants to see.
 //!
 //! The suite is run by `cargo xtask conformance`. It starts this once a scenario, with the URL of a server of its own.
 
@@ -21,7 +21,7 @@ struct Options {
     /// The scenario
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO")]
     scenario: String,
-    /// What the scenario gives to work with, as JSON
+    /// The scenario's context, as JSON
     #[arg(long, env = "MCP_CONFORMANCE_CONTEXT")]
     context: Option<String>,
 }
@@ -107,7 +107,7 @@ async fn call_as_told(client: &Client, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Calls what is left of the list: tools whose annotations are wrong are not.
+/// Calls every tool that is left in the list: the client has removed tools with wrong annotations.
 async fn call_every_tool(client: &Client) -> Result<()> {
     for tool in client.list_tools().await? {
         client.call_tool(&tool.name, json!({ "region": "us-west1" })).await?;
@@ -123,7 +123,7 @@ async fn send_schema_back(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// All at the same time, so that anything that leaks from one call into another is seen.
+/// Makes all calls at once, so that anything that leaks from one call into another shows.
 async fn go_round(client: &Client) -> Result<()> {
     tokio::try_join!(
         client.call_tool("test_mrtr_echo_state", json!({})),

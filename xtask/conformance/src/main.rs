@@ -45,7 +45,7 @@ fn server_rows(suite: &Runner, program: &Path, results: &Path) -> Result<Vec<Row
     SERVER.iter().map(row).chain(LEGACY_SERVER.iter().map(legacy_row)).collect()
 }
 
-/// One at a time: each brings a server of its own, and watches how its client takes time.
+/// Runs one scenario at a time: each brings a server of its own, and watches how its client takes time.
 fn client_rows(suite: &Runner, program: &Path, results: &Path) -> Result<Vec<Row>> {
     let row = |scenario: &&'static str| {
         let ended_well = suite.test_client(program, scenario, results)?;

@@ -93,7 +93,7 @@ pub(crate) const LEGACY_SERVER: [&str; 32] = [
     "json-schema-2020-12",
 ];
 
-/// What the suite skips, whatever the server does: it has no check for it yet.
+/// Scenarios that the suite skips, whatever the server does: it has no check for them yet.
 pub(crate) const SKIPPED: [&str; 1] = ["tasks-status-notifications"];
 
 /// Against a client, but for those about OAuth, which ours does not speak.

@@ -1,4 +1,4 @@
-//! The official suite, as it is run; and the server under test.
+//! Runs the official suite, and the server under test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use xtask_support::packages::Suite;
 pub(crate) struct Runner(pub(crate) Suite);
 
 impl Runner {
-    /// Runs every scenario against a server. How they went is in the results; the exit code tells of some only.
+    /// Runs every scenario against a server. The results tell how they went; the exit code tells of some only.
     pub(crate) fn test_server(&self, url: &str, revision: &str, results: &Path) -> Result<()> {
         eprintln!("\n=== the suite at {revision}, against {url}");
         let output = self.run(&["server", "--url", url, "--requirements", revision], results)?;
@@ -21,7 +21,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs one scenario against a client, and says whether the client also ended in time and without an error.
+    /// Runs one scenario against a client. Returns true if the client also ended in time and without an error.
     pub(crate) fn test_client(&self, program: &Path, scenario: &str, results: &Path) -> Result<bool> {
         eprintln!("=== the suite, against a client: {scenario}");
         let program = program.to_str().filter(|path| !path.contains(' '));
@@ -48,7 +48,7 @@ fn said(output: &Output) -> String {
 pub(crate) const REVISION: &str = "2026-07-28";
 pub(crate) const LEGACY_REVISION: &str = "2025-11-25";
 
-/// The server under test: a process that is gone when this is.
+/// The server under test: a process that ends when this is dropped.
 pub(crate) struct Server {
     process: Child,
     url: String,
@@ -98,7 +98,7 @@ fn port(url: &str) -> Result<u16> {
     port.parse().with_context(|| format!("{url} has no port"))
 }
 
-/// Node refuses to fetch from some ports, as browsers do; this is the highest of them.
+/// The highest of the ports from which Node, as browsers do, refuses to fetch.
 const HIGHEST_BAD_PORT: u16 = 10080;
 const ATTEMPTS: u32 = 100;
 

@@ -1,4 +1,4 @@
-//! What the conformance server has beyond the suite's fixtures, over real sockets.
+//! Tests of the conformance server beyond the suite's fixtures, over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 

@@ -11,20 +11,20 @@ use crate::peer::{OURS, PEERS, Peer};
 use crate::process::{KEYS, LINKED, Places, Served, all_of, in_time, side_by_side, start_tracker, tracker_words};
 use crate::scenario::Transport;
 
-/// A row of its own table.
+/// A row of the table beside the matrix.
 pub(crate) struct Row {
     pub(crate) who: String,
     pub(crate) transport: Transport,
     pub(crate) seen: Result<Told>,
 }
 
-/// What happened, and the version that was spoken, where it was told.
+/// The outcome, and the version that was spoken, where the program told it.
 pub(crate) struct Told {
     pub(crate) version: String,
     pub(crate) what: &'static str,
 }
 
-/// What a row runs.
+/// The program that a row runs.
 #[derive(Clone, Copy)]
 enum Run {
     Client(&'static Peer),
@@ -60,7 +60,7 @@ impl fmt::Display for Run {
     }
 }
 
-/// Has a client call the tracker, and checks what it saw and what the tracker did.
+/// Lets a client call the tracker, and checks what it saw and what the tracker did.
 fn call(peer: &Peer, transport: Transport, places: &Places, said: PathBuf) -> Result<Told> {
     let mut words = places.words(&peer.client, &["three-rounds", "default"]);
     let (output, said) = match transport {
@@ -122,7 +122,8 @@ fn greet(server: &[String], answers: &Path, places: &Places) -> Result<Told> {
     Ok(Told { version: version.unwrap_or_default().to_owned(), what: "one question" })
 }
 
-/// By key: the contract's, that of a session, in which questions have no keys, and that of a resolver in Python.
+/// Answers by key: the contract's, that of a session, in which questions have no keys, and that of a resolver in
+/// Python.
 const ANSWERS: &str = r#"{ "name": { "name": "Ada" }, "question-1": { "name": "Ada" },
     "__main__:ask_name": { "name": "Ada" } }"#;
 
@@ -137,7 +138,7 @@ pub(crate) fn inspect(transport: Transport, places: &Places, said: &Path) -> Res
     Ok(Told { version: String::new(), what: "lists, and is told that it cannot be asked" })
 }
 
-/// What it printed, and what the tracker said.
+/// Runs the inspector. Returns what it printed, and what the tracker said.
 fn run_inspector(transport: Transport, places: &Places, said: &Path, more: &[&str]) -> Result<(Output, String)> {
     let launcher = places.packages.npm.join("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
     let mut words = [&places.packages.node, &launcher].map(|path| path.display().to_string()).to_vec();

@@ -109,7 +109,7 @@ fn text_of_contents(contents: ResourceContents) -> String {
     }
 }
 
-/// What the handlers were asked, in order.
+/// The questions that the handlers were asked, in order.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<String>>>);
 
@@ -150,7 +150,7 @@ fn answer(form: &FormRequest, scenario: &str) -> Result<ElicitResult, AnswerErro
     }
 }
 
-/// Answers go by the names of fields.
+/// Answers by the names of fields.
 fn content(form: &FormRequest) -> Map<String, Value> {
     let name = if form.message().contains("GitHub") { "octocat" } else { "Ada" };
     let known = json!({ "name": name, "resolution": "Duplicate", "duplicateOfId": 4301, "language": "Rust",

@@ -18,28 +18,28 @@ use crate::peer::{PEERS, Peer};
 use crate::process::{Places, Served};
 use crate::script;
 
-/// What shows a fault. Those with data of their own have it in `xtask/interop/exchanges`.
+/// Evidence of a fault. Faults with data of their own have it in `xtask/interop/exchanges`.
 pub(crate) enum Evidence {
-    /// A client is given replies, of which it does not take one, although it may be given it. With another in its place,
-    /// the scenario completes.
+    /// A client gets replies, and does not take one of them, although the server may send it. With another reply in its
+    /// place, the scenario completes.
     Script(&'static str),
-    /// A server is given answers to what a tool asks, and refuses them, although it may be given them. With others in
+    /// A server gets answers to a tool's questions, and refuses them, although the client may send them. With others in
     /// their place, the call completes.
     Answers(&'static str),
-    /// A client is given replies, and a request of its lacks what it must have.
+    /// A client gets replies, and one of its requests lacks a part that it must have.
     Lacking(&'static str),
     /// A server asks for roots in the middle of a call, and not on the stream of the call.
     OtherStream,
 }
 
-/// What went over the wire, for the page.
+/// The exchange on the wire, for the page.
 pub(crate) struct Shown {
     pub(crate) sent: String,
     pub(crate) came: String,
     pub(crate) but: String,
 }
 
-/// Has the peer show its fault once more.
+/// Lets the peer show its fault once more.
 pub(crate) fn show(fault: &Fault, places: &Places) -> Result<Shown> {
     let peer = PEERS.iter().find(|peer| peer.name == fault.peer).context("faults are of peers")?;
     let shown = match &fault.evidence {
@@ -53,7 +53,7 @@ pub(crate) fn show(fault: &Fault, places: &Places) -> Result<Shown> {
     shown.with_context(|| format!("{} as a {}: {}", fault.peer, fault.side.word(), fault.what))
 }
 
-/// A client that is to show its fault.
+/// A client that must show its fault.
 pub(crate) struct Playing<'a> {
     pub(crate) fault: &'a Fault,
     pub(crate) peer: &'a Peer,
@@ -71,13 +71,13 @@ fn serve(fault: &Fault, peer: &Peer, places: &Places) -> Result<Served> {
 pub(crate) struct Given {
     tool: String,
     answers: Value,
-    /// Part of what the server says to them.
+    /// Part of the server's words about them.
     refused: String,
     instead: Value,
     completes: String,
 }
 
-/// Answers what the tool asks, with what the server refuses and then to its liking.
+/// Answers the tool's questions: first in the way that the server refuses, then to its liking.
 pub(crate) fn show_answers(address: SocketAddr, given: &Given) -> Result<Shown> {
     let Given { tool, answers, refused, instead, completes } = given;
     let came = answered(address, tool, answers)?;
@@ -103,7 +103,7 @@ fn answered(address: SocketAddr, tool: &str, answers: &Value) -> Result<Value> {
     call(address, tool, &more)
 }
 
-/// Calls `mixed` in a session, answers what it asks first, and looks where it asks for roots.
+/// Calls `mixed` in a session, answers its first question, and looks where it asks for roots.
 pub(crate) fn show_other_stream(address: SocketAddr) -> Result<Shown> {
     let session = begin(address)?;
     let headers = [("Mcp-Session-Id", session.as_str()), ("MCP-Protocol-Version", VERSION)];
@@ -150,7 +150,7 @@ fn begin(address: SocketAddr) -> Result<String> {
     Ok(session)
 }
 
-/// Tells of each message of a stream, and of which stream it is; ends with the stream.
+/// Reports each message of a stream, with the name of the stream; ends with the stream.
 fn listen(stream: &'static str, reply: Reply, tell: Sender<(&'static str, Value)>) {
     thread::spawn(move || {
         for message in reply {
@@ -197,8 +197,8 @@ pub(crate) fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)
     Ok(Reply { session, lines })
 }
 
-/// The messages, as they come. Each is on a line of its own, in a body as in a stream of events, so that what frames them
-/// can be passed over.
+/// The messages, as they come. Each is on a line of its own, in a body as in a stream of events, so that other lines
+/// can be skipped.
 impl Iterator for Reply {
     type Item = Value;
 

@@ -1,4 +1,4 @@
-//! What a client must have printed, and a server done.
+//! The output that a client must have printed, and the effects that a server must have had.
 
 use std::process::Output;
 
@@ -9,7 +9,7 @@ use crate::matrix::{Cell, Seen, Side};
 use crate::process::all_of;
 use crate::scenario::End;
 
-/// What a client of the matrix prints.
+/// The output of a client of the matrix.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Printed {
@@ -35,7 +35,7 @@ impl Printed {
     }
 }
 
-/// Judges a run by what the client printed and by what the server said meanwhile.
+/// Judges a run by what the client printed and by what the server wrote meanwhile.
 pub(crate) fn judge(cell: &Cell, output: &Output, said: &str) -> Seen {
     let judged = Printed::of(output).and_then(|printed| match printed.unsupported {
         Some(why) => Ok(Seen::Unsupported(why)),

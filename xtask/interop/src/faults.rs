@@ -1,20 +1,20 @@
-//! What other SDKs are known to do wrong: which cells fail by it, and the exchange that shows it without our software.
+//! Known faults of other SDKs: the cells that fail by each, and the exchange that shows it without our software.
 
 use crate::evidence::Evidence;
 use crate::matrix::{Cell, Side};
 use crate::scenario::{Era, Transport};
 
-/// Something that a peer does otherwise than the specification says.
+/// A behaviour of a peer that differs from the specification.
 pub(crate) struct Fault {
     pub(crate) peer: &'static str,
     pub(crate) side: Side,
     pub(crate) scenario: &'static str,
     pub(crate) era: Era,
     pub(crate) transports: &'static [Transport],
-    /// Part of what is seen of it in those cells.
+    /// Part of the output in those cells.
     pub(crate) seen: &'static str,
     pub(crate) what: &'static str,
-    /// What the specification says.
+    /// The clause of the specification.
     pub(crate) clause: &'static str,
     pub(crate) evidence: Evidence,
 }
@@ -29,7 +29,8 @@ impl Fault {
     }
 }
 
-/// A cell that is listed here and passes fails the stage: the row is to go. So does an exchange that shows nothing.
+/// All known faults. A listed cell that passes fails the stage, and its row must go; so does an exchange that shows
+/// nothing.
 pub(crate) static FAULTS: [Fault; 8] = [
     Fault {
         peer: "Python 1.x",
@@ -130,7 +131,7 @@ const ON_STREAMS: &str = "2025-11-25, transports, Listening for Messages from th
                           GET\"; \"The server MAY send JSON-RPC requests and notifications on the stream. These messages \
                           SHOULD be unrelated to any concurrently-running JSON-RPC request from the client.\"";
 
-/// What rmcp's client says to a reply that it cannot read.
+/// The error of rmcp's client for a reply that it cannot read.
 const UNEXPECTED: &str = "Unexpected response type";
 
 #[cfg(test)]

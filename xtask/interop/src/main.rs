@@ -30,10 +30,10 @@ use process::{Places, side_by_side};
 #[derive(Parser)]
 #[command(name = "cargo xtask interop")]
 struct Options {
-    /// Writes docs/INTEROP.md, instead of comparing it
+    /// Write docs/INTEROP.md, instead of comparing it
     #[arg(long, conflicts_with = "only")]
     write: bool,
-    /// Runs only the cells of the SDKs whose name has this in it, and leaves the page alone
+    /// Run only the cells of the SDKs whose name has this in it, and leave the page alone
     #[arg(long, value_name = "SDK")]
     only: Option<String>,
 }
@@ -65,7 +65,7 @@ fn run(options: &Options) -> Result<Outcome> {
 }
 
 impl Options {
-    /// Whether the cells of an SDK are run.
+    /// Returns true if the cells of an SDK are to be run.
     fn chooses(&self, peer: &str) -> bool {
         self.only.as_ref().is_none_or(|only| peer.to_lowercase().contains(&only.to_lowercase()))
     }

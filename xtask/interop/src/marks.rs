@@ -1,4 +1,4 @@
-//! The marks of cells: letters for what an SDK does not have, numbers for its faults, and what they stand for.
+//! The marks of cells: letters for what an SDK does not have, numbers for its faults, and their meanings.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::peer::{PEERS, version_of};
 use crate::scenario::Transport;
 
 pub(crate) struct Marks<'a> {
-    /// Each with the SDK that it is about.
+    /// Reasons, each with the SDK that it is about.
     absences: Vec<(&'a str, &'a str)>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What each letter stands for, with the version of the SDK and the place where it was looked at.
+    /// Explains each letter, with the version of the SDK and the place where it was looked at.
     pub(crate) fn absences(&self) -> Result<String> {
         let mut text = "\n## What an SDK does not have\n\n".to_owned();
         for (mark, (peer, why)) in self.absences.iter().enumerate() {
@@ -69,13 +69,13 @@ fn version(peer: &str) -> Result<String> {
     version_of(peer)
 }
 
-/// The place in a peer's source or package at which it can be seen that it does not have something.
+/// The place in a peer's source or package that shows that it does not have something.
 fn looked_at(peer: &str, why: &str) -> Option<&'static str> {
     let found = LOOKED_AT.iter().find(|(its, says, _)| *its == peer && why.contains(says));
     found.map(|(.., place)| *place)
 }
 
-/// By the peer, and some words of what is said of it.
+/// The places, by the peer and some words of the reason.
 const LOOKED_AT: [(&str, &str, &str); 7] = [
     ("Python 1.x", "legacy era alone", "`mcp/shared/version.py`: `SUPPORTED_PROTOCOL_VERSIONS`"),
     ("Python 2.x", "no tasks", "`mcp/server/extension.py`: methods such as `tasks/get` are an extension's"),
@@ -94,7 +94,7 @@ fn number(fault: &Fault) -> usize {
     FAULTS.iter().position(|other| std::ptr::eq(other, fault)).map_or(0, |place| place + 1)
 }
 
-/// What each number stands for, with the exchange that shows it.
+/// Explains each number, with the exchange that shows it.
 pub(crate) fn faults(shown: &[Shown]) -> Result<String> {
     let mut text = FAULTS_OPENING.to_owned();
     for (fault, Shown { sent, came, but }) in FAULTS.iter().zip(shown) {

@@ -10,7 +10,7 @@ use crate::peer::{LACKS, OURS, PEERS, Peer, Program};
 use crate::process::{Places, Served, in_time, side_by_side};
 use crate::scenario::{Era, SCENARIOS, Scenario, Transport};
 
-/// Cells that share a server: one at a time, so that what the server did is known to be theirs.
+/// Cells that share a server. They run one at a time, so that the server's effects are known to be theirs.
 #[derive(Clone, Copy)]
 pub(crate) struct Group {
     peer: &'static Peer,
@@ -31,7 +31,7 @@ pub(crate) fn groups(is_chosen: impl Fn(&str) -> bool) -> Vec<Group> {
     groups
 }
 
-/// Runs all cells of these groups, and gives what was seen in each, in the order of the groups.
+/// Runs all cells of these groups, and returns the result of each, in the order of the groups.
 pub(crate) fn run(groups: &[Group], places: &Places) -> Vec<(Cell, Seen)> {
     side_by_side(groups, |index, group| group.run(places, index)).into_iter().flatten().collect()
 }
@@ -71,7 +71,7 @@ impl Group {
         })
     }
 
-    /// What the server did, it said on the client's standard error.
+    /// Runs a cell over stdio: the server's effects come on the client's standard error.
     fn over_stdio(self, cell: Cell, places: &Places) -> Result<Seen> {
         let mut words = places.words(self.client(), &[cell.scenario.name, cell.era.word(), "stdio"]);
         words.extend(places.words(self.server(), &["stdio"]));
@@ -88,7 +88,7 @@ impl Group {
     }
 }
 
-/// Which side another SDK is on; ours is on the other one.
+/// The side that another SDK is on; ours is on the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -117,7 +117,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Whether these are the same, however they came about.
+    /// Returns true if these are the same, however they came about.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.peer.name == other.peer.name
             && self.scenario.name == other.scenario.name
@@ -132,7 +132,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What was seen.
+/// The result of a cell.
 pub(crate) enum Seen {
     Passed,
     /// The client says that its SDK has no such thing.
@@ -146,9 +146,9 @@ pub(crate) enum Verdict {
     Absent(String),
     /// The peer is at fault, as a minimal exchange shows.
     Fault(&'static Fault),
-    /// It is known to fail, and did not.
+    /// The cell is known to fail, and did not.
     Unexpected(&'static str),
-    /// It failed, and what is known of the peer does not say why.
+    /// The cell failed, and nothing known of the peer explains it.
     Failed(String),
 }
 
@@ -171,7 +171,7 @@ impl Verdict {
     }
 }
 
-/// Why the server of a cell cannot play it.
+/// The reason why the server of a cell cannot play it.
 fn lack(cell: &Cell) -> Option<&'static str> {
     let lack = LACKS.iter().find(|lack| {
         cell.side == Side::Server

@@ -103,7 +103,7 @@ fn heading(era: Era) -> String {
     format!("{word}: {}", era.version())
 }
 
-/// Where a client has no handler that could say that it was asked.
+/// Names the clients that have no handler which could say that it was asked.
 fn unasked() -> String {
     let named = PEERS.iter().filter(|peer| !peer.unasked.is_empty()).map(|peer| {
         format!(
@@ -151,7 +151,7 @@ our command calls the servers of the matrix.
 |---|---|---|---|
 ";
 
-/// How many cells came to what.
+/// The numbers of cells with each result.
 #[derive(Default)]
 pub(crate) struct Totals {
     pub(crate) passed: usize,
@@ -175,7 +175,7 @@ impl Totals {
     }
 }
 
-/// The rows beside the matrix, and what did not go as it is known to.
+/// The rows beside the matrix, and the results that are not as known.
 pub(crate) fn report(cells: &[(Cell, Verdict)], rows: &[Row]) -> String {
     let mut text = format!("{}\n\n", table(rows));
     for (cell, verdict) in cells.iter().filter(|(_, verdict)| !verdict.is_explained()) {

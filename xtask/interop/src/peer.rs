@@ -15,11 +15,11 @@ pub(crate) struct Peer {
     pub(crate) pin: Pin,
     pub(crate) client: Program,
     pub(crate) server: Program,
-    /// What its client answers by itself: there is no handler that would be asked.
+    /// The questions that its client answers by itself: it has no handler for them.
     pub(crate) unasked: &'static [&'static str],
 }
 
-/// Which committed file says its version.
+/// The committed file that says its version.
 pub(crate) enum Pin {
     /// A package in `xtask/interop/<folder>/requirements.txt`.
     Python { folder: &'static str, package: &'static str },
@@ -29,7 +29,7 @@ pub(crate) enum Pin {
     Cargo(&'static str),
 }
 
-/// How a program is started.
+/// The program to start.
 pub(crate) enum Program {
     /// A script in `xtask/interop/python`, run by the environment of this name.
     Python { environment: &'static str, script: &'static str },
@@ -95,7 +95,7 @@ pub(crate) static PEERS: [Peer; 6] = [
     },
 ];
 
-/// What the server of a peer does not have. Clients say so themselves.
+/// A thing that the server of a peer does not have. Clients say so themselves.
 pub(crate) struct Lack {
     pub(crate) peer: &'static str,
     /// None means all of them.
@@ -104,7 +104,7 @@ pub(crate) struct Lack {
     pub(crate) why: &'static str,
 }
 
-/// A cell that is listed here and passes fails the stage: the row is to go.
+/// All known lacks. A listed cell that passes fails the stage, and its row must go.
 pub(crate) static LACKS: [Lack; 6] = [
     Lack { peer: "Python 1.x", scenarios: &[], eras: &[Era::Modern], why: "it speaks the legacy era alone" },
     Lack {

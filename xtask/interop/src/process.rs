@@ -1,5 +1,5 @@
-//! Processes: how a program of the matrix becomes a command, a client that has a minute, and a server that is gone when its
-//! value is.
+//! Processes: commands for the programs of the matrix, a client that has a minute, and a server that ends when its
+//! value is dropped.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -33,13 +33,13 @@ pub(crate) fn all_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A server on a free port of this machine, which is gone when this is.
+/// A server on a free port of this machine, which ends when this is dropped.
 pub(crate) struct Served {
     process: Child,
     address: SocketAddr,
-    /// What it says, on both its outputs: in a file, in which a line is as soon as it was written.
+    /// The file that takes both its outputs: a line is in it as soon as the process has written it.
     said: PathBuf,
-    /// How much of that was read.
+    /// The bytes of it that were read.
     read: usize,
 }
 
@@ -71,7 +71,7 @@ impl Served {
         format!("http://{}/mcp", self.address)
     }
 
-    /// What it has said since this was last asked.
+    /// Returns what it has said since the last call.
     pub(crate) fn news(&mut self) -> Result<String> {
         let said = fs::read(&self.said)?;
         let news = String::from_utf8_lossy(&said[self.read..]).into_owned();
@@ -88,7 +88,7 @@ impl Drop for Served {
     }
 }
 
-/// An address of this machine that nothing listens at, and that was not given out before: servers start beside each
+/// An address of this machine at which nothing listens, and that was not given out before: servers start beside each
 /// other, and the port of one that is not up yet is free for the next.
 fn unused_address() -> Result<SocketAddr> {
     static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
@@ -100,16 +100,17 @@ fn unused_address() -> Result<SocketAddr> {
     }
 }
 
-/// Whether there is a listener: not so if a connection was made from the very port that it goes to, and met itself.
+/// Returns true if there is a listener: not so if a connection was made from the very port that it goes to, and met
+/// itself.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }
 
 pub(crate) struct Places {
     pub(crate) packages: Sdks,
-    /// Where cargo puts programs.
+    /// The folder where cargo puts programs.
     pub(crate) programs: PathBuf,
-    /// Where files of a run may be written.
+    /// The folder for the files of a run.
     pub(crate) folder: PathBuf,
 }
 
@@ -165,10 +166,10 @@ pub(crate) fn tracker_words(places: &Places) -> [String; 2] {
 /// A key for tests.
 pub(crate) const KEYS: &str = "tracker=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
-/// What it says when it has made the link of the scenario.
+/// The line that it prints when it has made the link of the scenario.
 pub(crate) const LINKED: &str = "tracker: #4522 is linked to #4301";
 
-/// Does each piece of work, of which some run beside each other.
+/// Does each piece of work, several at a time.
 pub(crate) fn side_by_side<T: Sync, R: Send>(work: &[T], perform: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let perform_some = || {

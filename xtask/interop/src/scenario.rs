@@ -3,22 +3,22 @@
 /// Something that a client and a server do together.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    /// For a reader of the page.
+    /// A description for the readers of the page.
     pub(crate) about: &'static str,
-    /// What the client's handlers are asked, in order; what is asked in one round is sorted.
+    /// The questions to the client's handlers, in order; those of one round are sorted.
     pub(crate) asked: &'static [&'static str],
     pub(crate) end: End,
-    /// What the server does, as it says on standard error.
+    /// The server's effects, as it prints them on standard error.
     pub(crate) effects: &'static [&'static str],
     pub(crate) eras: &'static [Era],
     pub(crate) transports: &'static [Transport],
 }
 
-/// How the call ends.
+/// The end of the call.
 pub(crate) enum End {
-    /// With this text.
+    /// The call ends with this text.
     Text(&'static str),
-    /// Without the greeting, in words of the server's own.
+    /// The call ends without the greeting, in words of the server's own.
     Refused,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Transport {
 impl Era {
     pub(crate) const ALL: [Self; 2] = [Self::Modern, Self::Legacy];
 
-    /// What programs are told.
+    /// The word by which programs know it.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Modern => "modern",
@@ -45,7 +45,7 @@ impl Era {
         }
     }
 
-    /// What programs are to speak in it.
+    /// The version that programs are to speak in it.
     pub(crate) const fn version(self) -> &'static str {
         match self {
             Self::Modern => "2026-07-28",

@@ -1,4 +1,4 @@
-//! A server that says what it is told to, for a client that does not take it.
+//! A server that plays replies from a script, for a client that does not take one of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,7 +19,7 @@ use crate::process::{all_of, in_time};
 /// An exchange, as its file has it.
 #[derive(Deserialize)]
 pub(crate) struct Script {
-    /// Each is to the next request of its method.
+    /// The replies, each to the next request of its method.
     replies: Vec<Scripted>,
     /// The place of the reply that the client does not take.
     refused: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Lacking {
     request: String,
     /// The header that it lacks.
     header: Option<String>,
-    /// Where in the request it lacks a member.
+    /// The place in the request where it lacks a member.
     within: Option<String>,
     member: Option<String>,
 }
@@ -81,7 +81,7 @@ pub(crate) fn show_lack(playing: &Playing<'_>, lacking: Lacking) -> Result<Shown
     Ok(Shown { sent: "the replies of the script".to_owned(), came, but: String::new() })
 }
 
-/// What a client has asked.
+/// A request of a client.
 struct Asked {
     /// The names of its headers, in lower case.
     headers: Vec<String>,
@@ -89,7 +89,7 @@ struct Asked {
 }
 
 impl Playing<'_> {
-    /// What the client printed, and what it asked.
+    /// Plays the scenario. Returns what the client printed, and what it asked.
     fn play(&self, replies: Vec<Scripted>) -> Result<(Output, Vec<Asked>)> {
         let server = Server::start(replies)?;
         let url = format!("http://{}/mcp", server.address);
@@ -99,7 +99,7 @@ impl Playing<'_> {
     }
 }
 
-/// A server that is gone when this is.
+/// A server that ends when this is dropped.
 struct Server {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
@@ -126,7 +126,7 @@ impl Server {
         Ok(Self { address, is_over, serving: Some(serving) })
     }
 
-    /// Ends it, and gives what it was asked.
+    /// Ends it, and returns the requests that it got.
     fn end(mut self) -> Vec<Asked> {
         self.stop()
     }

@@ -68,13 +68,13 @@ async fn echo_task(flow: Flow) -> Result<String> {
     Ok(format!("Echo: {text}"))
 }
 
-/// Says on standard error what the handler did, for the harness.
+/// Writes the handler's effect to standard error, for the harness.
 fn told(effect: &str) -> String {
     eprintln!("effect: {effect}");
     effect.to_owned()
 }
 
-/// Puts every flow down at its first yield point: a flow that was put down does not come to another one.
+/// Stops every flow at its first yield point; a flow that was stopped once does not come to another one.
 #[derive(Debug)]
 struct Always;
 

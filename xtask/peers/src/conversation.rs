@@ -1,4 +1,4 @@
-//! The person in front of every client: answers by the names of fields, and remembers what it was asked.
+//! The person in front of every client: answers by the names of fields, and remembers the questions.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,14 +11,14 @@ pub(crate) struct Person {
     asked: Mutex<Vec<String>>,
 }
 
-/// What a person does with a form.
+/// A person's answer to a form.
 pub(crate) enum Answer {
     Accept(Map<String, Value>),
     Decline,
     Cancel,
 }
 
-/// What the model behind a person says, whatever it is asked.
+/// The reply of the model behind a person, whatever it is asked.
 pub(crate) const COMPLETION: &str = "Paris";
 pub(crate) const MODEL: &str = "test";
 /// The one directory that a person works in.
@@ -38,7 +38,7 @@ impl Person {
         }
     }
 
-    /// Agrees to go there, and goes nowhere.
+    /// Agrees to visit the page, and goes nowhere.
     pub(crate) fn visit(&self, url: &str) {
         self.remember(format!("url: {url}"));
     }
@@ -51,7 +51,7 @@ impl Person {
         self.remember("roots".to_owned());
     }
 
-    /// In the order in which it was asked.
+    /// The questions, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.memory().clone()
     }
@@ -82,7 +82,7 @@ impl Person {
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Ended(Ended),
-    /// The SDK has no way to do it, and why.
+    /// The SDK has no way to do it; the reason says why.
     Unsupported {
         unsupported: &'static str,
     },
@@ -91,7 +91,7 @@ pub(crate) enum Outcome {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ended {
-    /// What was negotiated, if the SDK tells.
+    /// The version that was negotiated, if the SDK tells.
     pub(crate) version: Option<String>,
     pub(crate) asked: Vec<String>,
     #[serde(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct Reply {
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<i32>,
-    /// Whether it was reached through a task, where one was asked for.
+    /// True if it was reached through a task, where one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<bool>,
 }

@@ -23,18 +23,18 @@ use conversation::Scenario;
 /// A program with another SDK
 #[derive(Parser)]
 enum Command {
-    /// Serves the benchmark's tracker at `http://127.0.0.1:PORT/mcp`
+    /// Serve the benchmark's tracker at `http://127.0.0.1:PORT/mcp`
     Serve {
         sdk: Sdk,
         #[arg(long)]
         port: u16,
-        /// The core that it is kept on
+        /// The core to run on
         #[arg(long)]
         core: Option<usize>,
     },
-    /// Serves the interop matrix
+    /// Serve the interop matrix
     Server(ServerOptions),
-    /// Has a conversation of the interop matrix, and prints what came of it
+    /// Have a conversation of the interop matrix, and print what came of it
     Client(ClientOptions),
 }
 
@@ -44,16 +44,16 @@ enum Sdk {
     Rmcp,
 }
 
-/// Which of the two eras a client opens a conversation in.
+/// The era in which a client opens a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Era {
-    /// As the SDK does by itself
+    /// The SDK's own choice
     Default,
     Modern,
     Legacy,
 }
 
-/// What a server is called with.
+/// The arguments of a server.
 #[derive(Args)]
 struct ServerOptions {
     sdk: Sdk,
@@ -61,7 +61,7 @@ struct ServerOptions {
     place: Place,
 }
 
-/// Where a server serves.
+/// The place where a server serves.
 #[derive(Subcommand)]
 enum Place {
     /// At `http://127.0.0.1:PORT/mcp`
@@ -70,7 +70,7 @@ enum Place {
     Stdio,
 }
 
-/// What a client is called with.
+/// The arguments of a client.
 #[derive(Args)]
 struct ClientOptions {
     sdk: Sdk,
@@ -80,7 +80,7 @@ struct ClientOptions {
     server: Server,
 }
 
-/// Where a client finds its server.
+/// The place where a client finds its server.
 #[derive(Subcommand)]
 enum Server {
     /// At a URL

@@ -98,7 +98,7 @@ fn of_tool(result: &CallToolResponse) -> Reply {
     Reply::result(result.content.first().and_then(text_of), result.is_error)
 }
 
-/// What no server has replied is no end of a conversation.
+/// Takes an error as a reply, unless it is a timeout: no server has replied that.
 fn of_error(error: Error) -> Result<Reply, Error> {
     match error.code() {
         ErrorCode::Timeout => Err(error),

@@ -77,7 +77,7 @@ async fn update_work_item(ctx: Context, work_item: u64, fields: Value) -> Result
     Ok(closed_as_duplicate(work_item, original))
 }
 
-/// What is asked before the first `?` is asked in one round.
+/// Asks in one round all that comes before the first `?`.
 async fn mixed(ctx: Context) -> Result<String, Error> {
     let sample = CreateMessageRequestParams::new()
         .with_message(SamplingMessage::user().with(CAPITAL))
@@ -104,7 +104,7 @@ async fn deploy(region: String) -> String {
     format!("Deployed to {region}")
 }
 
-/// In a task if the call asks for one, as neva has it: by a parameter of the call.
+/// Runs in a task if the call asks for one, as neva has it: by a parameter of the call.
 async fn echo_task(ctx: Context) -> Result<String, Error> {
     let form = form(ECHO, "text");
     let answer = if ctx.is_task() { ctx.task().elicit(form).await? } else { ctx.elicit("echo_input", form).await? };

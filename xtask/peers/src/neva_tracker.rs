@@ -1,4 +1,4 @@
-//! neva: a tool asks in line and is run again on every round; the server seals what was answered.
+//! neva: a tool asks in line and runs again on every round; the server seals the answers.
 
 use neva::error::{Error, ErrorCode};
 use neva::types::elicitation::ElicitRequestParams;

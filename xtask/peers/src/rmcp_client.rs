@@ -171,7 +171,7 @@ impl ClientHandler for Handler {
     }
 }
 
-/// If the server makes no task of it, the call is made as any other.
+/// Asks for a task. The call is made as any other if the server makes no task of it.
 async fn call_as_task(client: &Client, params: CallToolRequestParams) -> Result<Reply> {
     match client.call_tool_once(params.clone()).await? {
         CallToolResponse::Task(created) => Ok(wait_for(client, &created.task.task_id).await?.through_task(true)),

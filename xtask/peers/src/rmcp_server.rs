@@ -202,7 +202,7 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// One after the other, while the request of the client waits.
+/// Asks one question after the other, while the request of the client waits.
 pub(crate) async fn ask_by_requests(
     client: &Peer<RoleServer>,
     questions: Option<InputRequests>,

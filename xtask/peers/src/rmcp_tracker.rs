@@ -53,7 +53,7 @@ struct Update {
     fields: Map<String, Value>,
 }
 
-/// Which answer is awaited, and what was answered before.
+/// The answer that the server waits for, and the answers before it.
 #[derive(Serialize, Deserialize)]
 enum Awaiting {
     Resolution,

@@ -1,4 +1,4 @@
-//! What an attack is made of: connections that misbehave at a set rate, and the account of what they sent.
+//! The parts of an attack: connections that misbehave at a set rate, and the account of what they sent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,19 +20,19 @@ use crate::message::{Post, session_call};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Which one
+    /// The attack to run
     name: String,
     #[arg(long)]
     server: SocketAddr,
-    /// For how long
+    /// The seconds that it runs
     #[arg(long)]
     seconds: f64,
-    /// By how much large requests are smaller than in a long soak
+    /// Make large requests smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
 }
 
-/// What an attack sent, and how much of it was refused.
+/// The requests of an attack, and how many of them the server refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) connections: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Sent {
     pub(crate) refused: u64,
 }
 
-/// Runs an attack on all hostile connections at once, and prints what was sent.
+/// Runs an attack on all hostile connections at once, and prints what it sent.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let attack = ATTACKS.iter().find(|attack| attack.name == options.name).context("there is no such attack")?;
     // Large ones take a while to write, which is none of the attack's time.
@@ -89,7 +89,7 @@ impl Tally {
     }
 }
 
-/// One hostile connection, which is made anew when the server closes it.
+/// One hostile connection, which connects again when the server closes it.
 pub(crate) struct Hostile {
     pub(crate) number: usize,
     pub(crate) caller: Caller,
@@ -102,16 +102,16 @@ pub(crate) struct Hostile {
 /// Streams of HTTP/2 that are opened one after another and held.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Streams {
-    /// How many bytes of each reply the server may send; none of them is read.
+    /// The bytes of each reply that the server may send; none of them is read.
     pub(crate) window: u32,
-    /// How many are open at a time.
+    /// The number of requests open at a time.
     pub(crate) most: usize,
-    /// How many are opened a second.
+    /// The number of requests opened a second.
     pub(crate) rate: f64,
     pub(crate) body: Body,
 }
 
-/// How the body of a request is sent.
+/// The way in which the body of a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Whole,
@@ -152,7 +152,7 @@ impl Hostile {
         }
     }
 
-    /// Ends when the server has closed the connection.
+    /// Opens streams until the server has closed the connection.
     async fn fill(&self, connection: &Http2, streams: Streams, post: &Post) {
         let (open, mut held) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
         while connection.is_open() {
@@ -199,7 +199,7 @@ impl Hostile {
         }
     }
 
-    /// Sends requests one after another at the rate, at most so many, and gives what they were answered.
+    /// Sends requests one after another at the rate, at most so many, and returns the replies.
     pub(crate) async fn exchange_all(&self, rate: f64, most: usize, post: &Post) -> Vec<Value> {
         let (mut replies, mut connection) = (Vec::new(), None);
         for _ in 0..most {
@@ -270,7 +270,7 @@ impl Hostile {
     }
 }
 
-/// Whether this is the beginning of a message that is an error.
+/// Returns true if this is the beginning of a message that is an error.
 fn is_error(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{")
         && serde_json::from_slice::<Value>(bytes).is_ok_and(|message| message.get("error").is_some())

@@ -1,4 +1,4 @@
-//! The attacks, each a way to take what all callers share.
+//! The attacks. Each takes something that all callers share.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::message::{Post, call, initialize, listen};
 /// An attack, which every hostile connection runs.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// What is sent, in words.
+    /// The attack in words.
     pub(crate) what: &'static str,
     /// The request that is sent again and again, smaller by a scale if it is large.
     pub(crate) post: fn(scale: usize) -> Post,
@@ -155,13 +155,13 @@ pub(crate) const ATTACKS: [Attack; 18] = [
     },
 ];
 
-/// How many requests a hostile connection sends a second, where they are small.
+/// The requests that a hostile connection sends a second, where they are small.
 pub(crate) const RATE: f64 = 5.0;
-/// As many as a connection may have.
+/// The most requests that a connection may have open.
 const MANY: Streams = Streams { window: 65_535, most: 200, rate: RATE, body: Body::Whole };
-/// How many large requests a hostile connection sends.
+/// The number of large requests that a hostile connection sends.
 const FEW: u32 = 2;
-/// What a large request has of one thing; 4 MiB are allowed for a body.
+/// The bytes of the one large part of a large request; 4 MiB are allowed for a body.
 const LARGE: usize = 3_900_000;
 
 /// Large requests, spread over half of the time.
@@ -183,7 +183,7 @@ fn begin_session(_: usize) -> Post {
     Post::plain(&initialize(&json!({})))
 }
 
-/// By the first two callers' first connection, once.
+/// Runs once, on the first connection of the first two callers.
 async fn abandon_loop(hostile: &Hostile, begin: &Post) {
     let is_first = hostile.number.is_multiple_of(CONNECTIONS_OF_CALLER) && hostile.number < 2 * CONNECTIONS_OF_CALLER;
     if is_first && let Some(session) = hostile.begin_session(begin).await {

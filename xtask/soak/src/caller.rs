@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-/// How many connections one caller has.
+/// The number of connections that one caller has.
 pub(crate) const CONNECTIONS_OF_CALLER: usize = 10;
 pub(crate) const HONEST_CONNECTIONS: usize = 450;
 pub(crate) const HOSTILE_CONNECTIONS: usize = 50;

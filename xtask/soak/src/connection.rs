@@ -1,4 +1,4 @@
-//! Connections of HTTP/1.1 and HTTP/2 from a caller's address, with nothing between a client and what it sends.
+//! Connections of HTTP/1.1 and HTTP/2 from a caller's address, with nothing between a client and its bytes.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -139,7 +139,7 @@ impl Http2 {
         Ok(Self { send, driver })
     }
 
-    /// Whether the connection is still driven.
+    /// Returns true if the connection is still driven.
     pub(crate) fn is_open(&self) -> bool {
         !self.driver.is_finished()
     }
@@ -182,7 +182,7 @@ async fn read(mut stream: RecvStream) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// The next piece of a body, of which the server may send as much again.
+/// Returns the next piece of a body, and lets the server send as much again.
 pub(crate) async fn next_chunk(stream: &mut RecvStream) -> io::Result<Option<Bytes>> {
     let Some(chunk) = stream.data().await else { return Ok(None) };
     let chunk = chunk.map_err(io::Error::other)?;

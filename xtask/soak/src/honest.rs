@@ -1,5 +1,5 @@
-//! Honest clients: they send at set times, whatever became of the request before, and every exchange is timed from when it
-//! was to be sent.
+//! Honest clients: they send at set times, whatever became of the request before, and time each exchange from the
+//! moment when it was to be sent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ pub(crate) fn start(
     crowd
 }
 
-/// What a connection does.
+/// The role of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Calls a tool that answers at once, and now and then one with a large result.
@@ -92,7 +92,7 @@ struct Client {
 /// A stream that is read in the background.
 struct Subscription {
     reader: AbortHandle,
-    /// Whether it was told of a change since the last look.
+    /// True if it was told of a change since the last look.
     told: Arc<AtomicBool>,
     quiet_since: Instant,
 }
@@ -136,7 +136,7 @@ impl Client {
         self.exchange(intended, &post).await.and_then(|response| response.message())
     }
 
-    /// Sends a request and takes note of it. `None` if it was refused.
+    /// Sends a request and records the exchange. `None` if it was refused.
     async fn exchange(&mut self, intended: Instant, post: &Post) -> Option<Response> {
         let answered = match timeout(PATIENCE, self.send(post)).await {
             Ok(Ok(response)) => refusal(&response).map_or(Ok(response), Err),
@@ -302,7 +302,8 @@ async fn converse(connection: &Http2, caller: &Caller, session: &str, post: &Pos
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Why a response is a refusal: a status, an error, or a tool's failure, none of which an honest request deserves.
+/// The reason why a response is a refusal: a status, an error, or a tool's failure, none of which an honest request
+/// deserves.
 fn refusal(response: &Response) -> Option<String> {
     let message = response.message();
     if !matches!(response.status, 200 | 202) {
@@ -316,8 +317,8 @@ fn refusal(response: &Response) -> Option<String> {
     (message["result"]["isError"] == true).then(|| format!("failed: {}", message["result"]["content"][0]["text"]))
 }
 
-/// How long an honest client waits for a reply.
+/// The time that an honest client waits for a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TASK_PATIENCE: Duration = Duration::from_secs(20);
-/// As browsers have it, about.
+/// About the window that browsers have.
 const WINDOW: u32 = 1 << 20;

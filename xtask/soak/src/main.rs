@@ -30,11 +30,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Attacks a server, and judges what honest callers notice.
 #[derive(Parser)]
 enum Command {
-    /// Runs the whole: a baseline, each attack in turn, and the time after
+    /// Run the whole soak: a baseline, each attack in turn, and the time after
     Run(run::Options),
-    /// Serves, on one core
+    /// Serve, on one core
     Serve(server::Options),
-    /// Runs one attack, and says what was sent
+    /// Run one attack, and say what it sent
     Attack(attack::Options),
 }
 

@@ -41,7 +41,7 @@ impl Post {
         post
     }
 
-    /// With the token of the caller that sends it, if it has one.
+    /// Adds the token of the caller that sends it, if it has one.
     pub(crate) fn by(mut self, caller: &Caller) -> Self {
         self.headers.extend(caller.token.as_ref().map(|token| ("authorization", format!("Bearer {token}"))));
         self

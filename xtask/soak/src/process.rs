@@ -1,4 +1,4 @@
-//! What the system says of a process, and on which cores it runs.
+//! Reads what the system says of a process, and chooses the cores on which it runs.
 
 use std::fs;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) fn give_way() -> Result<()> {
     Ok(())
 }
 
-/// What a process takes at a moment.
+/// The memory and time that a process has taken at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// Bytes of memory.
@@ -68,5 +68,5 @@ fn busy(process: u32) -> Result<Duration> {
     Ok(Duration::from_secs(ticks) / TICKS_A_SECOND)
 }
 
-/// As Linux counts for user programs, whatever it does inside.
+/// The tick in which Linux counts for user programs, whatever it does inside.
 const TICKS_A_SECOND: u32 = 100;

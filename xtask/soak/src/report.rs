@@ -10,40 +10,40 @@ use crate::attack::Sent;
 use crate::process::Taken;
 use crate::samples::Seen;
 
-/// An attack, and what came of it.
+/// An attack, and its effect on the server and the honest callers.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) sent: Sent,
     /// The most that the server took meanwhile.
     pub(crate) peak: Taken,
-    /// When it ran.
+    /// The time when it ran.
     pub(crate) time: Range<Duration>,
-    /// What honest callers saw of what they were to send meanwhile, which may have been answered later.
+    /// The exchanges that honest callers were to send meanwhile; replies may have come later.
     pub(crate) honest: Seen,
 }
 
 pub(crate) struct Report {
-    /// By how much limits and large requests were smaller than in a long soak.
+    /// The factor by which limits and large requests were smaller than in a long soak.
     pub(crate) scale: usize,
-    /// Below this a p99 is the machine's.
+    /// The time below which a p99 is the machine's noise.
     pub(crate) noise: Duration,
-    /// Bytes that the settings allow for.
+    /// The bytes that the settings allow for.
     pub(crate) stated: u64,
     pub(crate) baseline: Seen,
     pub(crate) rows: Vec<Row>,
     pub(crate) under_attack: Seen,
     pub(crate) before: Taken,
     pub(crate) after: Taken,
-    /// Nothing if the server did not give back what the attacks took.
+    /// None if the server did not give back what the attacks took.
     pub(crate) recovered_after: Option<Duration>,
     pub(crate) still_answers: Seen,
-    /// How much of its core the server used, in the baseline and under attack.
+    /// The share of its core that the server used, in the baseline and under attack.
     pub(crate) load: [f64; 2],
 }
 
 impl Report {
-    /// What may stay of the memory that attacks took.
+    /// The most memory that may stay of what attacks took.
     pub(crate) const MAY_STAY: u64 = 64 << 20;
     /// Honest clients may be about to connect anew.
     pub(crate) const FILES_MAY_STAY: usize = 20;
@@ -62,7 +62,7 @@ impl Report {
         self.rows.iter().map(|row| row.peak.resident).max().unwrap_or(0)
     }
 
-    /// What does not hold, in words.
+    /// The limits that do not hold, in words.
     pub(crate) fn violations(&self) -> Vec<String> {
         let mut violations = Vec::new();
         if let Some((caller, refused, exchanges)) = &self.under_attack.worst_caller {
@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-/// A line that says how it went.
+/// Writes a line with the result.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, sent: Sent { requests, refused, .. }, peak, .. } = self;
@@ -126,7 +126,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// As Markdown.
+/// Writes the report as Markdown.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(

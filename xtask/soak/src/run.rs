@@ -24,19 +24,19 @@ pub(crate) struct Options {
     /// The folder for the server's file of tasks and its log
     #[arg(long)]
     folder: PathBuf,
-    /// How long all of it may take
+    /// The seconds that all of it may take
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// By how much limits and requests are smaller than in a long soak
+    /// Make limits and requests smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
-    /// Below how many milliseconds a p99 is the machine's
+    /// Take a p99 below this many milliseconds for the machine's noise
     #[arg(long, default_value_t = 5)]
     noise_ms: u64,
-    /// Runs these attacks alone
+    /// Run these attacks alone
     #[arg(long, value_delimiter = ',')]
     attacks: Vec<String>,
-    /// Writes the report as JSON
+    /// Write the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// How long each part takes.
+/// The length of each part.
 struct Plan {
     baseline: Duration,
     attack: Duration,
@@ -130,7 +130,7 @@ impl Phase {
         Ok(Self { began: samples.now(), busy: server.taken()?.busy })
     }
 
-    /// When it was, and how much of its core the server used meanwhile.
+    /// Returns the time of the phase, and the share of its core that the server used in it.
     fn end(self, server: &ServerProcess, samples: &Samples) -> Result<(Range<Duration>, f64)> {
         let time = self.began..samples.now();
         let busy = server.taken()?.busy.saturating_sub(self.busy);
@@ -139,7 +139,7 @@ impl Phase {
     }
 }
 
-/// Runs an attack, and looks at the server meanwhile.
+/// Runs an attack, and measures the server meanwhile.
 async fn suffer(
     attack: &'static Attack,
     server: &ServerProcess,
@@ -165,7 +165,7 @@ async fn suffer(
     Ok(Row { name: attack.name, what: attack.what, sent, peak, time, honest })
 }
 
-/// Waits until the server has given back what the attacks took, and says after how long that was.
+/// Waits until the server has given back what the attacks took, and returns the time that this took.
 async fn recover(server: &ServerProcess, before: Taken) -> Result<(Option<Duration>, Taken)> {
     let began = Instant::now();
     loop {
@@ -181,7 +181,7 @@ async fn recover(server: &ServerProcess, before: Taken) -> Result<(Option<Durati
     }
 }
 
-/// A process that is gone when this is.
+/// A process that is killed when this is dropped.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -195,7 +195,7 @@ impl Drop for Killed {
 struct ServerProcess {
     process: Killed,
     address: SocketAddr,
-    /// It serves as long as this is open.
+    /// The input of the server, which serves as long as this is open.
     _input: Option<ChildStdin>,
 }
 
@@ -218,7 +218,7 @@ impl ServerProcess {
     }
 }
 
-/// From one request of an honest connection to the next.
+/// The time from one request of an honest connection to the next.
 const HONEST_PERIOD: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_secs(3);
 const SETTLING: Duration = Duration::from_secs(2);
@@ -226,5 +226,5 @@ const BETWEEN: Duration = Duration::from_millis(500);
 const SHORTEST_ATTACK: Duration = Duration::from_secs(1);
 const OVERTIME: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(100);
-/// For how long what the attacks took may stay.
+/// The time in which the server must give back what the attacks took.
 const RECOVERY: Duration = Duration::from_mins(1);

@@ -1,11 +1,11 @@
-//! What honest callers saw: each exchange with the time that it took, and whether it was refused.
+//! Samples of honest callers: each exchange with the time that it took, and its refusal, if it was refused.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// All that was seen. Clones are the same.
+/// All samples. Clones are the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Samples {
     began: Instant,
@@ -14,14 +14,14 @@ pub(crate) struct Samples {
 
 #[derive(Debug, Clone)]
 struct Sample {
-    /// When it was to be sent, from the beginning.
+    /// The time when it was to be sent, from the beginning.
     at: Duration,
     took: Duration,
     caller: Arc<str>,
     refused: Option<String>,
 }
 
-/// What was seen in some time.
+/// The exchanges of some time, summed up.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     pub(crate) exchanges: usize,
@@ -44,14 +44,14 @@ impl Samples {
         self.began.elapsed()
     }
 
-    /// Takes note of an exchange that was to be sent then, and has just ended.
+    /// Records an exchange that was to be sent then, and has just ended.
     pub(crate) fn add(&self, intended: Instant, caller: &Arc<str>, refused: Option<String>) {
         let at = intended.saturating_duration_since(self.began);
         let sample = Sample { at, took: intended.elapsed(), caller: Arc::clone(caller), refused };
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
     }
 
-    /// What was to be sent in this time.
+    /// Sums up the exchanges that were to be sent in this time.
     pub(crate) fn within(&self, time: Range<Duration>) -> Seen {
         let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let chosen: Vec<_> = all.iter().filter(|sample| time.contains(&sample.at)).collect();

@@ -22,32 +22,32 @@ pub(crate) struct Options {
     /// The file of tasks
     #[arg(long)]
     store: PathBuf,
-    /// By how much limits are smaller than in a long soak
+    /// Make limits smaller by this factor than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
-    /// For how long a client may leave unread what is sent to it
+    /// The time that a client may leave unread what the server sends it
     #[arg(long, default_value_t = 10_000)]
     write_timeout_ms: u64,
 }
 
 /// The resource that changes each second.
 pub(crate) const CLOCK: &str = "soak://clock";
-/// What says where the server listens.
+/// The words with which the server says where it listens.
 pub(crate) const LISTENING: &str = "listening on ";
 
-/// Smaller than by default, so that what goes beyond them shows.
+/// Limits smaller than by default, so that requests beyond them show.
 const BODY_BUDGET: usize = 64 << 20;
 const REPLY_BUDGET: usize = 64 << 20;
 const SESSION_BYTES: usize = 32 << 20;
 const BYTES_OF_SESSION: usize = 4 << 20;
 const TASK_BYTES_OF_CALLER: u64 = 16 << 20;
 const TASK_BYTES: u64 = 256 << 20;
-/// Short, so that what is kept of tasks is swept in the time of a soak.
+/// Short, so that tasks are swept in the time of a soak.
 const TASK_TTL: Duration = Duration::from_secs(30);
-/// What a connection may take beside its requests: buffers, a head, and on HTTP/2 what waits to be read.
+/// The bytes that a connection may take beside its requests: buffers, a head, and on HTTP/2 those that wait to be read.
 const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;
 
-/// All that may be kept by these settings for callers that want as much as they can have.
+/// The most memory that these settings allow for callers that want as much as they can have.
 pub(crate) fn stated_budget(scale: usize) -> u64 {
     let requests = Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS;
     let small = (Endpoint::UNCOUNTED_BODY + Endpoint::UNCOUNTED_REPLY) * requests;
@@ -168,7 +168,7 @@ async fn hang(_: Flow) -> Result<String, Failure> {
     std::future::pending().await
 }
 
-/// Standard input is closed by the process that started this one, or by its death.
+/// Waits until standard input is closed: by the process that started this one, or by its death.
 async fn told_to_end() {
     let (closed, is_closed) = oneshot::channel();
     std::thread::spawn(move || {

@@ -21,7 +21,7 @@ pub(crate) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// What we send, against what the official document describes.
+    /// Compares what we send with what the official document describes.
     pub(crate) fn new(source: &'a Source) -> Result<Self> {
         let ours = json_schema::document(source.revision.strict());
         let pair = Pair::new(&ours, &source.document)?;
@@ -31,7 +31,7 @@ impl<'a> Comparison<'a> {
         Ok(Self { source, ours, pair, vocabulary })
     }
 
-    /// Whether a type is to be compared here, and both define it.
+    /// Returns true if a type is to be compared here, and both define it.
     pub(crate) fn covers(&self, type_name: &str) -> bool {
         self.source.types.contains(type_name) && self.pair.defines(type_name)
     }
@@ -52,7 +52,8 @@ impl<'a> Comparison<'a> {
         verdicts
     }
 
-    /// As what it is, and as each other type: what one side alone mistakes for another is a difference too.
+    /// Judges an example as what it is, and as each other type: if one side alone mistakes it for another, that is a
+    /// difference too.
     fn judge_as_each_type(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
         let types = self.source.types.iter().filter(|each| self.covers(each));
         let verdicts = types.map(|each| {
@@ -88,7 +89,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Where the rule lives that differs on an example as it is: in the deepest part on which the two disagree.
+    /// Finds the rule that differs on an example as it is: in the deepest part on which the two disagree.
     fn locate_whole(&self, type_name: &str, kind: &str, example: &Value, stricter: Stricter) -> Option<Difference> {
         let places = place::places(&self.ours, &self.pair, type_name, example);
         let parts = places.iter().filter_map(|place| {
@@ -105,7 +106,7 @@ pub(crate) struct Pair {
     official: ValidatorMap,
 }
 
-/// Who refuses what the other accepts.
+/// The side that refuses what the other accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Stricter {
@@ -121,13 +122,13 @@ impl Pair {
         })
     }
 
-    /// Whether both documents define a type.
+    /// Returns true if both documents define a type.
     pub(crate) fn defines(&self, type_name: &str) -> bool {
         let pointer = definition(type_name);
         self.ours.contains_key(&pointer) && self.official.contains_key(&pointer)
     }
 
-    /// Who alone refuses an instance; `None` where both say the same, or one does not define the type.
+    /// The side that alone refuses an instance; `None` where both say the same, or one does not define the type.
     pub(crate) fn stricter(&self, type_name: &str, instance: &Value) -> Option<Stricter> {
         let pointer = definition(type_name);
         let ours = self.ours.get(&pointer)?.is_valid(instance);
@@ -139,7 +140,7 @@ impl Pair {
         }
     }
 
-    /// Whether a part of our document accepts an instance.
+    /// Returns true if a part of our document accepts an instance.
     pub(crate) fn ours_accepts(&self, part: &str, instance: &Value) -> bool {
         self.ours.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
     }
@@ -163,20 +164,20 @@ pub(crate) struct Difference {
     /// The innermost type on which the two disagree.
     #[serde(rename = "type")]
     pub(crate) type_name: String,
-    /// What was changed, as seen from that type.
+    /// The place of the change, as seen from that type.
     pub(crate) path: String,
     pub(crate) mutation: String,
     pub(crate) stricter: Stricter,
 }
 
-/// How often a difference was met, and where first.
+/// The number of times that a difference was met, and the first place.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Occurrences {
     pub(crate) variants: usize,
     pub(crate) first: PathBuf,
 }
 
-/// How much was judged, and what was found.
+/// The numbers of what was judged, and what was found.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) examples: usize,

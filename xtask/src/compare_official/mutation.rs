@@ -8,7 +8,7 @@ use super::place::Place;
 
 /// One change at one place.
 pub(crate) struct Mutation {
-    /// What kind of change, as the rules call it.
+    /// The kind of change, as the rules call it.
     pub(crate) name: String,
     pub(crate) place: Place,
     change: Change,

@@ -1,4 +1,4 @@
-//! Where the values of an example stand in our schema.
+//! Places in our schema where the values of an example stand.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ pub(crate) struct Place {
 /// One step down from the example's root.
 #[derive(Clone)]
 struct Step {
-    /// As a JSON pointer has it.
+    /// The step as a JSON pointer has it.
     token: String,
-    /// As a schema would: `[]` for any element, `*` for any key of a free map.
+    /// The step as a schema would: `[]` for any element, `*` for any key of a free map.
     shown: String,
 }
 
@@ -39,7 +39,7 @@ impl Place {
         (pointer(before), last.token.replace("~1", "/").replace("~0", "~"))
     }
 
-    /// How many steps it is from the root.
+    /// The number of steps from the root.
     pub(crate) fn depth(&self) -> usize {
         self.steps.len()
     }
@@ -82,7 +82,7 @@ impl Place {
         if path.is_empty() { ITSELF.to_owned() } else { path }
     }
 
-    /// Whether it is a member of an object.
+    /// Returns true if it is a member of an object.
     pub(crate) fn is_member(&self) -> bool {
         self.steps.last().is_some_and(|step| step.shown != ELEMENT)
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::comparison::{Difference, Occurrences, Stricter, Tally};
 use crate::workspace;
 
-/// What was found, held against the rules.
+/// The findings, held against the rules.
 pub(crate) struct Report<'a> {
     found: &'a Tally,
     explained: Vec<(&'a Rule, Vec<&'a Difference>)>,
@@ -29,7 +29,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether every difference has its rule, and every rule its differences.
+    /// Returns true if every difference has its rule, and every rule its differences.
     pub(crate) fn is_clean(&self) -> bool {
         self.unlisted.is_empty() && self.stale().next().is_none()
     }
@@ -133,7 +133,7 @@ pub(crate) struct Rule {
     pub(crate) reason: String,
 }
 
-/// What some text looks like: `*` stands for any text, and `|` between two patterns for either.
+/// A pattern of texts: `*` stands for any text, and `|` between two patterns for either.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 struct Pattern(String);

@@ -1,4 +1,4 @@
-//! What a crate exports: its public items, by the paths at which others find them.
+//! The exports of a crate: its public items, by the paths at which others find them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,7 +55,7 @@ struct Tree {
 #[derive(Default)]
 struct Module {
     definitions: Vec<Definition>,
-    /// What it gives on.
+    /// The names that it re-exports.
     exports: Vec<UsedName>,
     /// The public modules in it.
     children: Vec<String>,
@@ -64,7 +64,7 @@ struct Module {
 /// The files of a crate, by the modules that they are.
 type Files = BTreeMap<Vec<String>, SourceFile>;
 
-/// Where an item is defined, the item, and where it is found.
+/// The module that defines an item, the item, and the path at which others find it.
 type Found<'a> = (Vec<String>, &'a Definition, String);
 
 impl Tree {
@@ -129,7 +129,8 @@ impl Tree {
         }
     }
 
-    /// Notes what a path stands for: a module, an item, or what a module gives on. Other crates' items are theirs.
+    /// Notes what a path stands for: a module, an item, or a name that a module re-exports. Items of other crates are
+    /// not ours.
     fn resolve<'a>(&'a self, target: &[String], shown: &str, found: &mut Vec<Found<'a>>) {
         if self.modules.contains_key(target) {
             return self.list(target, shown, found);
@@ -168,11 +169,11 @@ pub(super) struct Definition {
     pub(super) example: Example,
 }
 
-/// Where an item's example would stand.
+/// The place where an item's example would stand.
 pub(super) enum Example {
-    /// In its own comment: whether there is one.
+    /// The item's own comment, which has one or not.
     Own(bool),
-    /// In its own comment, there being none, or in what this macro makes of it.
+    /// The item's own comment, which has none, or the code that this macro makes of it.
     MadeBy(String),
 }
 
@@ -193,7 +194,7 @@ pub(super) fn definition(item: &Item) -> Option<Definition> {
     is_public(visibility).then(|| Definition { name: name.to_string(), example })
 }
 
-/// The items that a macro is told to make: each a name under a comment.
+/// The items that a macro call lists: each a name under a comment.
 pub(super) fn made_by(call: &ItemMacro) -> Vec<Definition> {
     let maker = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     let mut made = Vec::new();
@@ -216,7 +217,7 @@ pub(super) fn made_by(call: &ItemMacro) -> Vec<Definition> {
     made
 }
 
-/// Whether a macro writes an example for what it makes.
+/// Returns true if a macro writes an example for what it makes.
 pub(super) fn writes_example(tokens: TokenStream) -> bool {
     let mut comment = Vec::new();
     comments(tokens, &mut comment);
@@ -242,7 +243,7 @@ fn line(token: &TokenTree) -> Option<String> {
     text_of_doc(&attribute)
 }
 
-/// Whether a comment has a code block that rustdoc compiles and runs.
+/// Returns true if a comment has a code block that rustdoc compiles and runs.
 pub(super) fn has_example(comment: &[String]) -> bool {
     let mut within = false;
     for line in comment.iter().flat_map(|text| text.lines()) {

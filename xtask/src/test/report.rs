@@ -1,4 +1,4 @@
-//! The end of a test run: how long each stage took, what failed, and what was not looked at.
+//! The end of a test run: the time of each stage, the failures, and the stages that did not run.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::Outcome;
 
-/// A stage, and what became of it.
+/// A stage, and its end.
 pub(super) struct Row {
     pub(super) stage: &'static str,
-    /// Nothing for one that did not run.
+    /// None for a stage that did not run.
     pub(super) time: Option<Duration>,
     pub(super) ended: Ended,
 }
 
-/// How a stage ended.
+/// The end of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
     With(Outcome),
-    /// With an error, after which no other stage runs.
+    /// An error ended the stage, and no other stage runs after it.
     Stopped(String),
     NotReached,
     NotSelected,
@@ -63,7 +63,8 @@ fn seconds(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64())
 }
 
-/// What was not looked at, which must not pass for passed, and then what failed: the last that a contributor reads.
+/// The last lines that a contributor reads: the stages that did not run, which must not pass for passed, and then those
+/// that failed.
 pub(super) fn last_lines(rows: &[Row]) -> Vec<String> {
     let not_run = |ended: &Ended, reason: &str| {
         let names: Vec<_> = rows.iter().filter(|row| row.ended == *ended).map(|row| row.stage).collect();

@@ -36,7 +36,7 @@ pub(super) fn largest(files: &[SourceFile]) -> BTreeSet<String> {
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules at the root, and which others each imports.
+/// The modules at the root, each with the others that it imports.
 fn graph(files: &[SourceFile]) -> Graph {
     let mut graph: Graph =
         files.iter().filter_map(|file| file.module.first()).map(|top| (top.clone(), BTreeSet::new())).collect();
@@ -51,7 +51,7 @@ fn graph(files: &[SourceFile]) -> Graph {
     graph
 }
 
-/// The names that the root gives on, and the module of each. Those of a glob are not followed.
+/// The names that the root re-exports, and the module of each. It does not follow globs.
 fn given_on(files: &[SourceFile]) -> BTreeMap<String, String> {
     let items = files.iter().filter(|file| file.is_root()).flat_map(|file| &file.syntax.items);
     let uses = items.filter_map(|item| match item {

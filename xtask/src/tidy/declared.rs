@@ -1,9 +1,9 @@
-//! What is declared of the workspace's structure: its layers, edges and budgets. A change here is a decision.
+//! The declared structure of the workspace: its layers, edges and budgets. A change here is a decision.
 
 /// A crate whose modules lie in layers: each imports from those below it only.
 pub(super) struct Layered {
     pub(super) name: &'static str,
-    /// From top to bottom.
+    /// The layers, from top to bottom.
     pub(super) layers: &'static [Layer],
 }
 
@@ -164,7 +164,7 @@ pub(super) const EDGES: [(&str, &[&str]); 27] = [
     ("xtask-support", &[]),
 ];
 
-/// The most packages that a user builds, with the crate itself, who takes it with these features and no others.
+/// The most packages that a user builds, with the crate itself, for these features and no others.
 pub(super) struct Budget {
     pub(super) name: &'static str,
     pub(super) features: &'static str,
@@ -201,5 +201,5 @@ pub(super) const BUDGETS: [Budget; 22] = [
     Budget { name: "mrtr-cli", features: "", packages: 268 },
 ];
 
-/// Features of a member that a command which users install must not have: what is for tests stays out of it.
+/// Features that the commands which users install must not have: features for tests stay out of them.
 pub(super) const NOT_SHIPPED: [(&str, &str); 1] = [("mrtr-cli", "mrtr-postgres feature \"testing\"")];

@@ -1,5 +1,5 @@
-//! The rules of dependencies: members depend on each other as declared, a crate brings no more packages than its budget, and a
-//! command no feature that is for tests.
+//! The rules of dependencies: members depend on each other as declared, a crate brings no more packages than its
+//! budget, and a command has no feature for tests.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::declared::{BUDGETS, Budget, EDGES, NOT_SHIPPED};
 use crate::workspace::{Metadata, Package, cargo_command};
 
-/// A budget, and how many packages there are.
+/// A budget, and the number of packages there are.
 pub(super) struct Counted {
     budget: &'static Budget,
     packages: usize,
@@ -37,7 +37,7 @@ impl Counted {
     }
 }
 
-/// For one target, so that the number is one wherever it is counted.
+/// Asks cargo for the tree of one target, so that the number does not depend on the machine.
 fn tree(budget: &Budget) -> Result<String> {
     let mut cargo = cargo_command();
     cargo.args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--target", TARGET]);
@@ -49,7 +49,7 @@ fn tree(budget: &Budget) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// What is wrong with the features of the commands that users install.
+/// Finds what is wrong with the features of the commands that users install.
 pub(super) fn not_shipped() -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (package, feature) in NOT_SHIPPED {
@@ -69,7 +69,7 @@ fn shipped(package: &str, feature: &str, tree: &str) -> Option<String> {
     is_there.then(|| format!("{package} is installed with {feature}, which is for tests"))
 }
 
-/// Each line is a name, a version and remarks; a package may stand in many.
+/// Reads the packages of a tree. Each line is a name, a version and remarks; a package may stand in many.
 fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
     let words = tree.lines().map(|line| line.split(' '));
     words.filter_map(|mut words| Some((words.next()?, words.next()?))).collect()

@@ -11,7 +11,7 @@ pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     crates.iter().filter_map(|found| problem(&found.name, &found.files, LARGEST_SHARE_OF_FILES)).collect()
 }
 
-/// A small crate may have as many files as one of a thousand lines.
+/// Finds a crate with too many files. A small crate may have as many files as one of a thousand lines.
 fn problem(name: &str, files: &[SourceFile], most: usize) -> Option<String> {
     let code = lines_of_code(files);
     (files.len() * THOUSAND > most * code.max(THOUSAND)).then(|| {
@@ -46,7 +46,7 @@ fn parts(files: &[SourceFile]) -> Vec<String> {
     parts.collect()
 }
 
-/// The files that use something of each module's own. What only gives a name on is no user.
+/// The files that use something of each module's own. A file that only re-exports a name is no user.
 fn users(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<String>> {
     let given_on = given_on(files);
     let mut users: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -63,7 +63,7 @@ fn users(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<String>> {
     users
 }
 
-/// An import as a path to where its name is from: a name may be given on by several modules above its own.
+/// Follows an import to the module that its name is from: several modules above that may re-export it.
 fn followed(mut import: Vec<String>, given_on: &BTreeMap<Vec<String>, Vec<String>>) -> Vec<String> {
     let from = |import: &[String]| {
         let mut beginnings = (1..=import.len()).map(|length| &import[..length]);
@@ -75,7 +75,7 @@ fn followed(mut import: Vec<String>, given_on: &BTreeMap<Vec<String>, Vec<String
     import
 }
 
-/// Where each name comes from that a module has from one below it. A module is where its name is.
+/// Maps each name that a module re-exports from one below it to its origin. A module is where its name is.
 fn given_on(files: &[SourceFile]) -> BTreeMap<Vec<String>, Vec<String>> {
     let names = files.iter().flat_map(|file| {
         uses(file).filter_map(|(_, path, name)| {
@@ -88,12 +88,12 @@ fn given_on(files: &[SourceFile]) -> BTreeMap<Vec<String>, Vec<String>> {
     names.collect()
 }
 
-/// Whether a file takes a name only to give it on.
+/// Returns true if a file takes a name only to re-export it.
 fn gives_on(file: &SourceFile, import: &[String]) -> bool {
     uses(file).any(|(is_given_on, path, _)| is_given_on && from_root(&path, &file.module) == import)
 }
 
-/// What a file uses: whether it gives that on, its path, and its name there.
+/// The names that a file uses: with each, true if the file re-exports it, its path, and its name there.
 fn uses(file: &SourceFile) -> impl Iterator<Item = (bool, Vec<String>, String)> {
     let items = file.syntax.items.iter().filter_map(|item| match item {
         syn::Item::Use(item) => Some(item),

@@ -6,7 +6,7 @@ use syn::Item;
 use super::{Crate, cycles, doors, first_line, texts};
 use crate::source::{SourceFile, is_public, used_names};
 
-/// A row a crate, and one for all of them.
+/// Writes a row for each crate, and one for all of them.
 pub(super) fn report(crates: &[Crate]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
@@ -40,12 +40,12 @@ fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String>
     [name.to_owned()].into_iter().chain(figures).chain(of_crate.iter().cloned()).collect()
 }
 
-/// How many doc comments open indirectly, of how many.
+/// Counts the doc comments that open indirectly, and all of them.
 fn openings<'a>(texts: impl Iterator<Item = &'a str>) -> (usize, usize) {
     texts.map(texts::count_openings).fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
 }
 
-/// Crates too many of whose doc comments open with a question word or a condition.
+/// Names the crates too many of whose doc comments open with a question word or a condition.
 pub(super) fn indirect(crates: &[Crate]) -> Vec<String> {
     let most = |found: &&Crate| {
         let (indirect, all) = openings(found.files.iter().map(|file| file.text.as_str()));
@@ -70,7 +70,7 @@ fn public_items(files: &[SourceFile], module: &[String]) -> usize {
     items.map(|item| named_items(item, files, module)).sum()
 }
 
-/// A glob counts as one.
+/// Counts the names of an item. A glob counts as one.
 fn named_items(item: &Item, files: &[SourceFile], module: &[String]) -> usize {
     let visibility = match item {
         Item::Use(item) if is_public(&item.vis) => return used_names(&item.tree).len(),
@@ -99,7 +99,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Empty lines are none of these; a comment behind code is code.
+    /// Counts the lines of a text. Empty lines do not count; a comment behind code is code.
     pub(super) fn of(text: &str) -> Self {
         let mut lines = Self::default();
         for line in text.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
@@ -117,14 +117,15 @@ impl Lines {
     }
 }
 
-/// By lines, as rustfmt leaves them: a function ends with the first brace that stands as deep as it began.
+/// Measures functions by lines, as rustfmt leaves them: a function ends with the first brace that stands as deep as it
+/// began.
 fn function_lengths(text: &str) -> Vec<usize> {
     let lines: Vec<_> = text.lines().collect();
     let starts = lines.iter().enumerate().filter(|(_, line)| begins_function(line));
     starts.filter_map(|(at, line)| length(line, &lines[at..])).collect()
 }
 
-/// Nothing for one without a body.
+/// Returns the length of a function. `None` for one without a body.
 fn length(first: &str, lines: &[&str]) -> Option<usize> {
     let depth = first.len() - first.trim_start().len();
     let stands_as_deep = |line: &&str| line.len() - line.trim_start().len() == depth;
@@ -141,7 +142,7 @@ pub(super) fn rounded(numerator: usize, denominator: usize) -> usize {
     (numerator + denominator / 2).checked_div(denominator).unwrap_or_default()
 }
 
-/// With one place behind the point.
+/// Writes a share with one place behind the point.
 fn per_hundred(part: usize, whole: usize) -> String {
     let tenths = rounded(part * 1000, whole);
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -149,7 +150,7 @@ fn per_hundred(part: usize, whole: usize) -> String {
 
 /// The most doc comments, of a hundred, that may open with a question word or a condition.
 const MOST_INDIRECT: usize = 8;
-/// How many lines a function has that is read at a glance.
+/// The most lines of a function that is read at a glance.
 const SHORT: usize = 20;
 /// Doors are files for each 1000 lines of code. The lengths of functions are in lines; comments are lines, for each 100
 /// of code.

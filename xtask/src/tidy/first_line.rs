@@ -7,7 +7,7 @@ pub(super) fn problems(files: &[TextFile]) -> Vec<String> {
     silent.map(|file| format!("{}:1: no `//!` sentence on line one", file.path.display())).collect()
 }
 
-/// Whether line one is a `//!` with words. The sentence may go on below it.
+/// Returns true if line one is a `//!` with words. The sentence may go on below it.
 pub(super) fn says_what_lives_there(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.strip_prefix("//! ").is_some_and(|sentence| !sentence.trim().is_empty())

@@ -15,12 +15,12 @@ const MOST: usize = 35;
 struct Hop {
     path: String,
     function: String,
-    /// The file without its comments, and where in it each function of that name has its body.
+    /// The file without its comments, and the places in it where functions of that name have their bodies.
     code: String,
     bodies: Vec<Range<usize>>,
 }
 
-/// How many hops a plain call has, and what is wrong with the lists.
+/// Counts the hops of a plain call, and finds what is wrong with the lists.
 pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
     let page = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap_or_default();
     let mut problems = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
     (lengths[0], problems)
 }
 
-/// What the numbered list under a heading names, item by item: the text between the first two backquotes of each.
+/// The names in the numbered list under a heading, item by item: the text between the first two backquotes of each.
 fn listed<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
     let lines = page.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with('#'));
     let items = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
@@ -68,15 +68,15 @@ impl Hop {
         Ok(Self { path: path.to_owned(), function: function.to_owned(), code, bodies })
     }
 
-    /// Where a body of it mentions a name, from this place on.
+    /// Finds a mention of a name in a body of it, from this place on.
     fn mention(&self, name: &str, from: usize) -> Option<usize> {
         let within = |body: &Range<usize>| find_word(&self.code[..body.end], name, from.max(body.start));
         self.bodies.iter().filter_map(within).min()
     }
 }
 
-/// Each function but the first is called by one before it, in the order of that one's body, or stands behind a closure or
-/// a trait in the file of the one before it.
+/// Finds hops that lead nowhere. Each function but the first must be called by one before it, in the order of that
+/// one's body, or stand behind a closure or a trait in the file of the one before it.
 fn leads_nowhere(hops: &[Hop]) -> Vec<String> {
     let mut read_up_to = vec![0; hops.len()];
     let mut problems = Vec::new();
@@ -97,7 +97,7 @@ fn leads_nowhere(hops: &[Hop]) -> Vec<String> {
     problems
 }
 
-/// Where the functions of a name have their bodies, signatures included: up to the bracket below their first letter.
+/// Finds the bodies of the functions of a name, signatures included: up to the bracket below their first letter.
 fn bodies(code: &str, function: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -118,7 +118,7 @@ fn bodies(code: &str, function: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a name stands as a word of its own.
+/// Finds a name that stands as a word of its own.
 fn find_word(text: &str, name: &str, from: usize) -> Option<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut places = text.get(from..)?.match_indices(name).map(|(place, _)| from + place);

@@ -1,4 +1,4 @@
-//! What the library code of a file imports from its own crate, in a `use` or by a path in code.
+//! The imports of a file's library code from its own crate, in a `use` or by a path in code.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -6,12 +6,12 @@ use syn::{Attribute, ImplItemFn, Item, ItemMod, ItemUse, Macro, Meta, Path, VisR
 
 use crate::source::{self, SourceFile, from_root, used_names};
 
-/// Each as a path from the root of the crate. Tests and comments do not count.
+/// Lists the imports, each as a path from the root of the crate. Tests and comments do not count.
 pub(super) fn of_file(file: &SourceFile) -> Vec<Vec<String>> {
     starting_with(STARTS.map(str::to_owned).to_vec(), file)
 }
 
-/// As [`of_file`], and what the file names by a path that begins with a module below it.
+/// The paths of [`of_file`], and those that begin with a module below the file.
 pub(super) fn with_children(file: &SourceFile) -> Vec<Vec<String>> {
     let modules = file.syntax.items.iter().filter_map(|item| match item {
         Item::Mod(item) if item.content.is_none() => Some(item.ident.to_string()),
@@ -27,9 +27,9 @@ fn starting_with(starts: Vec<String>, file: &SourceFile) -> Vec<Vec<String>> {
 }
 
 struct Imports {
-    /// The first segments of the paths that are told.
+    /// The first segments of the paths to report.
     starts: Vec<String>,
-    /// The module that is looked at, which may be one inside the file.
+    /// The module of the code, which may be one inside the file.
     module: Vec<String>,
     found: Vec<Vec<String>>,
 }
@@ -42,7 +42,7 @@ impl Imports {
         }
     }
 
-    /// What a macro is told is no syntax yet: paths are found as `crate`, `::` and a name.
+    /// Finds paths in the tokens of a macro as `crate`, `::` and a name: they are no syntax yet.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (at, token) in tokens.iter().enumerate() {

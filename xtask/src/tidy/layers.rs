@@ -1,10 +1,10 @@
-//! The rule that layers import downwards only, and by the module that has a name.
+//! The rule that layers import downwards only, and that imports name the module.
 
 use super::declared::Layered;
 use super::imports;
 use crate::source::SourceFile;
 
-/// What is wrong in the library files of a crate.
+/// Finds what is wrong in the library files of a crate.
 pub(super) fn problems(files: &[SourceFile], layered: &Layered) -> Vec<String> {
     let modules: Vec<_> = files.iter().filter_map(|file| file.module.first()).collect();
     // The root declares modules and gives names on; it imports nothing for itself.
@@ -34,7 +34,7 @@ fn problems_of_file(file: &SourceFile, modules: &[&String], layered: &Layered) -
 }
 
 impl Layered {
-    /// Which layer a module is in, counted from the top.
+    /// The layer that a module is in, counted from the top.
     fn rank(&self, module: &str) -> Option<usize> {
         self.layers.iter().position(|layer| layer.modules.contains(&module))
     }

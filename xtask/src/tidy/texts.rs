@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::root;
 
 pub(super) struct TextFile {
-    /// From the root of the workspace.
+    /// The path from the root of the workspace.
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
@@ -38,7 +38,7 @@ pub(super) fn openings(files: &[TextFile]) -> Vec<String> {
     files.iter().filter(|file| file.is_rust()).flat_map(openings_of_file).collect()
 }
 
-/// By lines, so that comments inside a macro are seen too.
+/// Looks at lines, so that it sees comments inside a macro too.
 fn openings_of_file(file: &TextFile) -> Vec<String> {
     let mut found = Vec::new();
     let mut above = None;
@@ -52,8 +52,8 @@ fn openings_of_file(file: &TextFile) -> Vec<String> {
     found
 }
 
-/// How many doc comments a text has, and how many of those open with one of [`INDIRECT`] instead of saying what the item is
-/// or does.
+/// Counts the doc comments of a text that open with one of [`INDIRECT`] instead of saying what the item is or does, and
+/// all of them.
 pub(super) fn count_openings(text: &str) -> (usize, usize) {
     let (mut all, mut indirect, mut is_below) = (0, 0, false);
     for comment in text.lines().map(said) {
@@ -71,7 +71,7 @@ pub(super) fn count_openings(text: &str) -> (usize, usize) {
 pub(super) const INDIRECT: [&str; 12] =
     ["What", "Whether", "How", "Which", "Who", "Whose", "Where", "When", "If", "Of", "As", "That"];
 
-/// What a line of a doc comment says.
+/// The text of a line of a doc comment.
 fn said(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start)
@@ -98,15 +98,15 @@ fn machine_path(line: &str) -> Option<&str> {
     })
 }
 
-/// Whether a folder's name between these is the first of an absolute path. In a URL, such as the `file:` ones of the
-/// specification, and in a longer path, something stands before its slash.
+/// Returns true if a folder's name between these is the first of an absolute path. In a URL, such as the `file:` ones
+/// of the specification, and in a longer path, something stands before its slash.
 fn is_path(before: &str, after: &str) -> bool {
     let Some(before) = before.strip_suffix('/') else { return false };
     let begins = before.chars().next_back().is_none_or(|last| !(last.is_alphanumeric() || "/._-}>:".contains(last)));
     begins && after.starts_with('/') && after[1..].starts_with(|next: char| next.is_alphanumeric() || next == '.')
 }
 
-/// Without slashes, lest this file break its own rule.
+/// The folders, without slashes, lest this file break its own rule.
 const FOLDERS: [&str; 6] = ["work", "tmp", "root", "home", "Users", "workspace"];
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
         .collect()
 }
 
-/// How often the library code of a file unwraps. Tests and comments do not count.
+/// Counts the unwraps in the library code of a file. Tests and comments do not count.
 fn unwraps(file: &SourceFile) -> usize {
     let mut unwraps = Unwraps(0);
     unwraps.visit_file(&file.syntax);
@@ -47,7 +47,7 @@ impl<'a> Visit<'a> for Unwraps {
     }
 }
 
-/// What a macro is told is no syntax yet: a call is found as a dot, the name and parentheses.
+/// Finds calls in the tokens of a macro as a dot, the name and parentheses: they are no syntax yet.
 fn in_tokens(tokens: TokenStream) -> usize {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let groups = tokens.iter().filter_map(|token| match token {

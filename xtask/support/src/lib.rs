@@ -1,4 +1,4 @@
-//! What `cargo xtask` and the programs that it starts share: where things are, how a program ends, and packages of others.
+//! Helpers that `cargo xtask` and the programs that it starts share: places, exits of programs, and packages of others.
 
 pub mod packages;
 
@@ -21,12 +21,12 @@ pub fn programs() -> Result<PathBuf> {
     Ok(program.parent().context("a program lies in a folder")?.to_owned())
 }
 
-/// Where cargo puts what it builds: the folder above that of a profile.
+/// The folder where cargo puts what it builds: the one above that of a profile.
 pub fn target() -> Result<PathBuf> {
     Ok(programs()?.parent().context("a profile has a folder")?.to_owned())
 }
 
-/// An empty folder: what an earlier run left must not be taken for a result of this one.
+/// Empties a folder, or makes it: a result of an earlier run must not pass for one of this run.
 pub fn emptied(folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
@@ -43,21 +43,21 @@ pub fn print(report: &str) -> Result<()> {
     }
 }
 
-/// How a command that did its work ended.
+/// The end of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a fourth ending is a change of every command")]
 pub enum Outcome {
-    /// All that it looked at holds.
+    /// All checks hold.
     Passed,
-    /// Something does not hold, which it has said.
+    /// A check does not hold; the program has said which.
     Failed,
-    /// Nothing was done, for lack of this.
+    /// The program did nothing, for lack of this.
     LeftOut(&'static str),
 }
 
 impl Outcome {
-    /// The outcome of a program that ended by [`exit`], which is left out for lack of this alone. A program that came to
-    /// none has said why.
+    /// Reads the outcome of a program that ended by [`exit`], which is left out for lack of this alone. A program
+    /// without an outcome has said why.
     pub fn of_program(status: ExitStatus, lack: &'static str) -> Result<Self> {
         match status.code() {
             Some(0) => Ok(Self::Passed),

@@ -19,7 +19,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Whether it is to be run: where there is npm, and in a CI, which relies on it.
+    /// Returns true if the suite is to be run: where there is npm, and in a CI, which relies on it.
     pub fn is_wanted() -> bool {
         is_wanted(has_npm(), is_ci())
     }
@@ -47,7 +47,7 @@ pub struct Sdks {
 }
 
 impl Sdks {
-    /// Whether they are to be talked with: where there are npm and a Python that makes environments, and in a CI.
+    /// Returns true if we are to talk with them: where there are npm and a Python that makes environments, and in a CI.
     pub fn are_wanted() -> bool {
         is_wanted(has_npm() && has_python(), is_ci())
     }
@@ -63,7 +63,7 @@ impl Sdks {
     }
 }
 
-/// A CI in which something cannot be installed is broken: there it is tried, and fails.
+/// Returns true if it is possible, or in a CI: a CI that cannot install something is broken, so there we try, and fail.
 fn is_wanted(is_possible: bool, is_ci: bool) -> bool {
     is_possible || is_ci
 }
@@ -82,7 +82,7 @@ fn has_python() -> bool {
     python.is_ok_and(|output| output.status.success())
 }
 
-/// Installs what the folder `xtask/<locked>` locks, and says where the packages are.
+/// Installs what the folder `xtask/<locked>` locks, and returns the folder of the packages.
 fn npm(locked: &str, folder: &Path) -> Result<PathBuf> {
     let locked = root().join("xtask").join(locked);
     let folder = folder.join(locked.file_name().context("a folder has a name")?);
@@ -98,7 +98,8 @@ fn npm(locked: &str, folder: &Path) -> Result<PathBuf> {
     Ok(folder.join("node_modules"))
 }
 
-/// Not by `npm ci`, which wants the packages of all platforms in the lock, also those that no platform of ours installs.
+/// Runs `npm install`. `npm ci` wants the packages of all platforms in the lock, also those that no platform of ours
+/// installs.
 fn npm_install(folder: &Path) -> Result<()> {
     eprintln!("\n=== npm install, in {}", folder.display());
     let mut npm = Command::new("npm");
@@ -130,7 +131,7 @@ fn major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-/// Installs what the folder `xtask/<locked>` lists, in an environment of its own, and says where its Python is.
+/// Installs what the folder `xtask/<locked>` lists, in an environment of its own, and returns its Python.
 fn pip(locked: &str, folder: &Path) -> Result<PathBuf> {
     let list = root().join("xtask").join(locked).join("requirements.txt");
     let folder = folder.join(Path::new(locked).file_name().context("a folder has a name")?);

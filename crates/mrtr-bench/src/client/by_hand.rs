@@ -1,4 +1,4 @@
-//! The floor: a loop around reqwest for just these two calls, written with care.
+//! The floor: a careful loop around reqwest for just these two calls.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,7 @@ impl ByHand {
         })
     }
 
-    /// Sends a call, or a retry of it, and gives the body of the reply.
+    /// Sends a call, or a retry of it, and returns the body of the reply.
     async fn post(&self, work: Work, retry: Option<Retry<'_>>) -> Result<Vec<u8>> {
         let id = self.sent.fetch_add(1, Ordering::Relaxed);
         let params = Params { name: work.tool(), arguments: ARGUMENTS, retry, meta: &self.meta };
@@ -122,7 +122,7 @@ struct Reply<'a> {
     result: Outcome<'a>,
 }
 
-/// Neither the kind of a result nor a state is ever written with escapes.
+/// The members of a result that matter here. Neither its kind nor a state is ever written with escapes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Outcome<'a> {
@@ -137,7 +137,7 @@ struct Text {
     text: String,
 }
 
-/// What our client says of itself.
+/// The metadata with which our client describes itself.
 const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 const MOST_ROUNDS: usize = 10;

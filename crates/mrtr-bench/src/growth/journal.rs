@@ -1,4 +1,4 @@
-//! A round over a journal of more and more: what it takes should be a straight line.
+//! A round over a growing journal: its time should be a straight line.
 
 use anyhow::Result;
 use mrtr_server::{Flow, Server, Tool};

@@ -43,7 +43,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     Ok(figures.collect())
 }
 
-/// How many bytes of a server are resident with each number of flows that wait.
+/// Measures the resident bytes of a server with each number of flows that wait.
 fn residents() -> Result<[f64; 3]> {
     let server = Server::start(Candidate::Hyper)?;
     let mut lines = Lines::open(server.address, CONNECTIONS)?;
@@ -62,7 +62,7 @@ fn residents() -> Result<[f64; 3]> {
     Ok(residents)
 }
 
-/// The first round of a call like no other: it asks, and nobody comes back.
+/// The first round of a call like no other: the server asks, and the client does not come back.
 fn first_round(number: u64) -> Vec<u8> {
     let arguments = json!({ "workItemId": number, "fields": { "System.State": "Resolved" } });
     let body = call("update_work_item", &arguments, None);

@@ -1,4 +1,4 @@
-//! A call of many rounds: what a round takes, and how long the state is by then.
+//! A call of many rounds: the time of a round, and the length of the state by then.
 
 use anyhow::Result;
 use mrtr_server::{Flow, Server, Tool};
@@ -59,7 +59,7 @@ impl Sent {
     }
 }
 
-/// What is sent, round by round: the message at each place answers the question with that number.
+/// The messages, round by round: the message at each place answers the question with that number.
 fn conversation(server: &Server) -> Result<Vec<Sent>> {
     let runtime = crate::server::load::runtime()?;
     let mut body = call("survey", &json!({}), None);

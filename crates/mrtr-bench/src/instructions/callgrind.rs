@@ -16,19 +16,19 @@ pub(super) fn is_there() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// What one run of a path takes.
+/// The counts of one run of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     pub(crate) instructions: u64,
     pub(crate) allocations: u64,
-    /// How often a message was taken apart.
+    /// The times that a message was taken apart.
     pub(crate) parses: u64,
-    /// How often a state was opened.
+    /// The times that a state was opened.
     pub(crate) openings: u64,
 }
 
-/// What one run takes: what comes before the first run, and what only the first runs do, is in both counts and falls
-/// out.
+/// Counts what one run takes. The work before the first run, and work that only the first runs do, is in both counts
+/// and falls out.
 pub(super) fn count(path: Path, runs: Runs) -> Result<Counts> {
     let folder = tempfile::tempdir()?;
     let few = profile(path, runs.few, runs, &folder.path().join("few"))?;
@@ -45,7 +45,7 @@ pub(super) fn count(path: Path, runs: Runs) -> Result<Counts> {
     })
 }
 
-/// What is known of a process that runs a path so often.
+/// Profiles a process that runs a path so many times.
 fn profile(path: Path, times: u32, runs: Runs, file: &FilePath) -> Result<Profile> {
     let name = path.to_possible_value().expect("every path has a name").get_name().to_owned();
     let mut command = Command::new("valgrind");
@@ -59,7 +59,7 @@ fn profile(path: Path, times: u32, runs: Runs, file: &FilePath) -> Result<Profil
     Ok(profile)
 }
 
-/// How often a path is run: a few times, and so many times more.
+/// The numbers of runs of a path: a few, and so many more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs {
     few: u32,
@@ -78,21 +78,21 @@ impl Runs {
 }
 
 const ALLOCATORS: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
-/// Where an allocator looks for memory depends on what it got back before, and in which order. That differs from run to
-/// run, and counts with it, by more than 1 %. Out of a cache that is never full, it takes the same way each time, and
-/// counts differ by 0.01 %.
+/// Keeps counts steady. The place where an allocator looks for memory depends on what it got back before, and in which
+/// order: that differs from run to run, and counts with it, by more than 1 %. Out of a cache that is never full, it
+/// takes the same way each time, and counts differ by 0.01 %.
 const ROOMY_CACHE: &str = "glibc.malloc.tcache_count=65535";
 
 /// A profile, as far as it is read.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     pub(super) instructions: Option<u64>,
-    /// How often each function was called, by its name.
+    /// The calls of each function, by its name.
     calls: HashMap<String, u64>,
 }
 
 impl Profile {
-    /// Names are written out once, with a number that stands for them afterwards.
+    /// Reads a profile. It writes a name out once, with a number that stands for it afterwards.
     pub(super) fn parse(text: &str) -> Self {
         let (mut profile, mut names, mut called) = (Self::default(), HashMap::new(), None);
         for line in text.lines() {
@@ -110,13 +110,13 @@ impl Profile {
         profile
     }
 
-    /// How often functions were called that this is true of.
+    /// Counts the calls of all functions for which the predicate is true.
     pub(super) fn calls(&self, is_meant: impl Fn(&str) -> bool) -> u64 {
         self.calls.iter().filter(|(name, _)| is_meant(name)).map(|(_, count)| count).sum()
     }
 }
 
-/// Such as `(12) main`, or `(12)` alone.
+/// Splits a text such as `(12) main`, or `(12)` alone.
 fn numbered(text: &str) -> Option<(&str, &str)> {
     let (number, name) = text.strip_prefix('(')?.split_once(')')?;
     Some((number, name.trim()))

@@ -1,4 +1,4 @@
-//! The paths that every request takes, each to be run as often as is asked for.
+//! The paths that every request takes, each of which can run as often as wanted.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::server::exchange::Exchange;
 use crate::{message, state, tracker};
 
-/// What is counted.
+/// A path whose instructions are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Path {
@@ -52,7 +52,7 @@ impl Path {
         Self::ClientStep,
     ];
 
-    /// Those on which a server answers one request.
+    /// The paths on which a server answers one request.
     pub(super) const SERVED: [Self; 8] = [
         Self::Plain,
         Self::PlainWithTasks,
@@ -91,12 +91,12 @@ impl Path {
         }
     }
 
-    /// Whether each run brings a state.
+    /// Returns true if each run brings a state.
     pub(super) fn brings_state(self) -> bool {
         matches!(self, Self::Final | Self::SingleUse | Self::StreamedSingleUse)
     }
 
-    /// Runs it so often, of at most so many times that the caller will ever want in one process.
+    /// Runs it so many times, of at most so many that the caller will ever want in one process.
     pub(crate) fn run(self, times: u32, most: u32) -> Result<()> {
         match self {
             Self::Parse => parse(times),
@@ -165,7 +165,7 @@ fn rounds(server: fn() -> Result<Server>, exchange: Exchange, times: u32) -> Res
     })
 }
 
-/// The tracker that could run calls as tasks. Its store is in memory: what SQLite does beside has no part in a plain call.
+/// The tracker that could run calls as tasks. Its store is in memory: SQLite has no part in a plain call.
 fn with_tasks() -> Result<Server> {
     tracker::server_with(Tasks::new(MemoryTaskStore::default()))
 }
@@ -185,8 +185,8 @@ fn streamed(times: u32) -> Result<()> {
     })
 }
 
-/// Last rounds of a tool whose states are used once, each with a state of its own. However many are run, as many states
-/// are made, so that making them falls out of the difference of two counts.
+/// Runs last rounds of a tool whose states count once, each with a state of its own. It always makes as many states as
+/// the caller may want, so that their cost falls out of the difference of two counts.
 fn single_use(times: u32, most: u32, made: fn(&str) -> String) -> Result<()> {
     runtime()?.block_on(async {
         let server = tracker::guarded_server()?;

@@ -16,7 +16,7 @@ use crate::report::{Figure, Target};
 use crate::tasks::store::Store;
 use crate::tasks::{Keeper, Phase};
 
-/// How many tasks go through their lives, and how many at once.
+/// The number of tasks that go through their lives, and how many of them do so at once.
 #[derive(Clone, Copy)]
 struct Setting {
     at_once: usize,
@@ -33,12 +33,12 @@ pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How long each side took for a phase, in seconds.
+/// The time that each side took for a phase, in seconds.
 #[derive(Clone, Copy)]
 struct Turn {
     raw: f64,
     store: f64,
-    /// Nothing where a queue has no such phase.
+    /// None where a queue has no such phase.
     queue: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Setting {
     }
 }
 
-/// A store with the connections that it has by default: what runs beside its callers has one too.
+/// Opens a store with its default number of connections: the runner beside its callers has one too.
 pub(super) fn store(address: &str, tasks: usize, at_once: usize) -> Result<Store> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let store = runtime.block_on(PostgresOptions::new(address)?.connect())?;

@@ -25,7 +25,7 @@ struct Connection {
 }
 
 impl Queue {
-    /// Whether a queue has such a phase: a job asks nothing.
+    /// Returns true if a queue has such a phase: a job asks nothing.
     pub(super) fn has(phase: Phase) -> bool {
         matches!(phase, Phase::Create | Phase::Claim | Phase::Complete)
     }
@@ -42,7 +42,7 @@ impl Queue {
         Ok(Self { runtime, connections, tasks, claimed: Vec::new() })
     }
 
-    /// Does this for each of these: whichever connection is free takes the next one.
+    /// Does this for each job: any connection that is free takes the next one.
     fn each<F>(&self, jobs: &[i64], verb: impl Fn(Arc<Connection>, i64) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,

@@ -23,7 +23,7 @@ use verbs::Verbs;
 
 pub(super) struct Raw {
     runtime: Runtime,
-    /// As many as there are at once.
+    /// One for each task that is worked on at once.
     connections: Vec<Arc<Verbs>>,
     random: ProcessRandom,
     tasks: usize,
@@ -45,7 +45,7 @@ impl Raw {
         Ok(Self { runtime, connections, random: ProcessRandom::new(), tasks, ids: Vec::new() })
     }
 
-    /// Does this to each task: whichever connection is free takes the next one.
+    /// Does this to each task: any connection that is free takes the next one.
     fn each<F>(&self, verb: impl Fn(Arc<Verbs>, [u8; 16]) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<()>> + Send + 'static,
@@ -130,7 +130,7 @@ impl Connection {
         Ok(self.client.batch_execute(sql).await?)
     }
 
-    /// Prepared when it is first wanted, as the store has it.
+    /// Prepares a statement when it is first wanted, as the store does.
     pub(crate) async fn prepared(&self, statement: &Statement) -> Result<Prepared> {
         let known = self.prepared.lock().expect("no holder panics").get(&statement.sql).cloned();
         if let Some(known) = known {

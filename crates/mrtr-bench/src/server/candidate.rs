@@ -1,4 +1,4 @@
-//! Who is measured: each serves the same tools, in a process of its own.
+//! The candidates: each serves the same tools, in a process of its own.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::exchange::{Exchange, PATH};
 use crate::machine::Core;
 use crate::{machine, tracker};
 
-/// Who is measured.
+/// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Candidate {
@@ -27,7 +27,7 @@ pub(crate) enum Candidate {
     Axum,
     /// Ours, on hyper alone.
     Hyper,
-    /// The floor once more, in another process: what it differs from the first by is the machine's noise.
+    /// The floor once more, in another process: its difference from the first is the machine's noise.
     BareAgain,
     /// The official SDK.
     Rmcp,
@@ -36,7 +36,7 @@ pub(crate) enum Candidate {
 }
 
 impl Candidate {
-    /// The floor is the first.
+    /// All candidates; the floor is the first.
     pub(crate) fn all() -> &'static [Self] {
         Self::value_variants()
     }
@@ -64,7 +64,8 @@ impl Candidate {
         !self.is_floor() && !self.is_ours()
     }
 
-    /// Whether it serves an exchange as its own documentation advises: others always send a state when they ask.
+    /// Returns true if it serves an exchange as its own documentation advises: others always send a state when they
+    /// ask.
     pub(crate) fn serves(self, exchange: Exchange) -> bool {
         !self.is_peer() || exchange != Exchange::Ask
     }
@@ -100,7 +101,7 @@ impl Candidate {
     }
 }
 
-/// Returns what our server answers, whatever it is sent: one path an exchange.
+/// Serves our server's replies, one path for each exchange, whatever the request is.
 async fn bare() -> Result<axum::Router> {
     let mut router = axum::Router::new();
     for exchange in Exchange::ALL {
@@ -127,7 +128,7 @@ impl Server {
         let name = candidate.to_possible_value().expect("every candidate has a name").get_name().to_owned();
         let mut command = Command::new(candidate.program()?);
         command.args(["serve", &name, "--port", &port.to_string()]).stdin(Stdio::null());
-        // It cannot find out by itself: it begins on the core of whoever starts it.
+        // The server cannot find out by itself: it begins on the core of the process that starts it.
         if let Some(core) = machine::number(Core::Measured) {
             command.args(["--core", &core.to_string()]);
         }
@@ -145,12 +146,12 @@ impl Server {
         Ok(())
     }
 
-    /// How long it has been on a core.
+    /// The time that it has been on a core.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         machine::cpu_time(self.process.id())
     }
 
-    /// How much of its memory is resident, in bytes.
+    /// Its resident memory, in bytes.
     pub(crate) fn resident(&self) -> Option<u64> {
         machine::resident(self.process.id())
     }

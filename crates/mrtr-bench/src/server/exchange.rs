@@ -1,4 +1,4 @@
-//! What is sent to every candidate: calls of the tracker's tools.
+//! The exchanges with every candidate: calls of the tracker's tools.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::candidate::Candidate;
 
-/// A request and its reply, one of those that are measured.
+/// A request and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Exchange {
@@ -23,7 +23,7 @@ pub(crate) enum Exchange {
     Final,
 }
 
-/// Where every candidate listens.
+/// The path at which every candidate listens.
 pub(crate) const PATH: &str = "/mcp";
 
 impl Exchange {
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// What stands in the reply if it is the right one.
+    /// A text that only the right reply has.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Plain => "Bug #4522 resolved, 1 fields set",
@@ -93,7 +93,7 @@ impl Exchange {
     }
 }
 
-/// A call of a tool, with an answer to what was asked last.
+/// A call of a tool, with an answer to the last question.
 pub(crate) fn call(tool: &str, arguments: &Value, answered: Option<((&str, Value), &str)>) -> String {
     let mut params = Map::new();
     params.insert("name".to_owned(), tool.into());

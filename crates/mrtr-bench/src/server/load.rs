@@ -10,22 +10,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-/// What came of a load.
+/// The result of a load.
 pub(crate) struct Load {
     /// Replies a second.
     pub(crate) rate: f64,
-    /// How long each reply took, shortest first.
+    /// The time that each reply took, shortest first.
     pub(crate) latencies: Vec<Duration>,
 }
 
-/// Sends a request once, and gives the body of the reply to it.
+/// Sends a request once, and returns the body of its reply.
 pub(crate) async fn ask(address: SocketAddr, request: &[u8]) -> Result<String> {
     let mut connection = Connection::open(address).await?;
     let body = connection.exchange(request).await?;
     String::from_utf8(connection.buffer[body].to_vec()).context("the reply is no text")
 }
 
-/// Connections that are open and have been answered once.
+/// Open connections that have had one reply each.
 pub(crate) struct Loader {
     runtime: tokio::runtime::Runtime,
     connections: Vec<Connection>,
@@ -74,7 +74,7 @@ impl Loader {
     }
 }
 
-/// Connections that stay open while many requests, each different, are sent over them.
+/// Connections that stay open for many requests, each different.
 pub(crate) struct Lines {
     runtime: tokio::runtime::Runtime,
     connections: Vec<Connection>,
@@ -93,7 +93,7 @@ impl Lines {
         Ok(Self { runtime, connections })
     }
 
-    /// Sends each request once, over whichever connection is free. Every reply must have this mark.
+    /// Sends each request once, over any connection that is free. Every reply must have this mark.
     pub(crate) fn send(
         &mut self,
         requests: impl Iterator<Item = Vec<u8>> + 'static,
@@ -127,8 +127,8 @@ impl Lines {
     }
 }
 
-/// Looks for replies all the time. Whoever sends to a load that sleeps must wake it, on another core, and that can take
-/// longer than the reply did. Clients on other machines cost a server nothing like it.
+/// Looks for replies all the time. A server that sends to a sleeping load must wake it, on another core, and that can
+/// take longer than the reply did. Clients on other machines cost a server nothing like it.
 async fn stay_awake() {
     loop {
         tokio::task::yield_now().await;
@@ -151,7 +151,7 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(16 << 10) })
     }
 
-    /// Replies that came after the end do not count.
+    /// Sends requests one after the other. Replies that come after the end do not count.
     async fn keep_busy(&mut self, request: &[u8], end: Instant) -> Result<Vec<Duration>> {
         let mut latencies = Vec::with_capacity(1 << 12);
         let mut begun = Instant::now();
@@ -166,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Sends the request, reads one whole reply, and tells where its body is.
+    /// Sends the request, reads one whole reply, and returns the place of its body.
     async fn exchange(&mut self, request: &[u8]) -> Result<std::ops::Range<usize>> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -180,7 +180,7 @@ impl Connection {
     }
 }
 
-/// Where the body of a reply is, if all of it is there.
+/// Finds the body of a reply, if all of it is there.
 fn body_of(reply: &[u8]) -> Result<Option<std::ops::Range<usize>>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);

@@ -1,4 +1,4 @@
-//! A process that does as its parent says, line by line, and says when it is done.
+//! A process that does what its parent says, line by line, and says when it is done.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use super::{Phase, Side};
 
-/// What such a process is told when it is started.
+/// Options of such a process.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     side: Side,
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// Answers each line of standard input with one.
+/// Answers each line of standard input with one line.
 pub(super) fn answer_lines(mut answer: impl FnMut(&str) -> Result<String>) -> Result<()> {
     println!("ready");
     for line in std::io::stdin().lines() {

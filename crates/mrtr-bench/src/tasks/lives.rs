@@ -11,7 +11,7 @@ use crate::measure::Spread;
 use crate::report::{Figure, Target};
 use crate::{Scale, machine};
 
-/// How many processes go through how many lives, and how many at once.
+/// The numbers of processes and of the tasks that go through their lives, and how many do so at once.
 #[derive(Clone, Copy)]
 struct Setting {
     processes: usize,
@@ -86,11 +86,11 @@ struct Turn {
     store: Spent,
 }
 
-/// What all processes of a side took for a phase, in seconds.
+/// The time that all processes of a side took for a phase, in seconds.
 #[derive(Clone, Copy)]
 struct Spent {
-    /// On a core. What else the machine does has no part in it, where the clock says little more than whom the scheduler
-    /// favours: of a loop that is always busy and threads that wait for each other, those.
+    /// The seconds on a core. What else the machine does has no part in it, while the clock mostly shows which threads
+    /// the scheduler favours: between a loop that is always busy and threads that wait for each other, the latter.
     on_core: f64,
     elapsed: f64,
 }

@@ -1,4 +1,4 @@
-//! A caller beside three busy processes on one file: how long it waits for its turn.
+//! A caller beside three busy processes on one file: the time that it waits for its turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::Scale;
 use crate::measure::Spread;
 use crate::report::{Figure, Ratio, Target};
 
-/// What a caller writes, again and again.
+/// A kind of write that a caller repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// Reserves a token, and commits a reply.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Tasks,
 }
 
-/// What a busy process is told when it is started.
+/// Options of a busy process.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     kind: Kind,
@@ -55,7 +55,7 @@ fn figure(kind: Kind, scale: Scale) -> Result<Figure> {
         let start = Instant::now();
         runtime.block_on(caller.write())?;
         waits.push(start.elapsed());
-        // So that each wait begins at a moment of its own.
+        // Each wait begins at a moment of its own.
         std::thread::sleep(Duration::from_millis(3));
     }
     drop(busy);
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// A store on the file, and what it is asked.
+/// A store on the file, and the kind of write.
 struct Caller {
     kind: Kind,
     tasks: mrtr_sqlite::SqliteTaskStore,
@@ -139,5 +139,5 @@ fn runtime() -> Result<Runtime> {
 const BUSY: usize = 3;
 const AT_ONCE: usize = 64;
 const LEASE: Duration = Duration::from_secs(30);
-/// How long one call in a hundred may wait.
+/// The most time that one call in a hundred may wait.
 const MOST: Duration = Duration::from_millis(300);

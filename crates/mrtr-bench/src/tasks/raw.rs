@@ -23,7 +23,7 @@ pub(super) struct Raw {
     random: ProcessRandom,
     tool: String,
     tasks: usize,
-    /// How many are written in one transaction.
+    /// The number of tasks that are written in one transaction.
     at_once: usize,
     ids: Vec<[u8; 16]>,
 }
@@ -103,7 +103,7 @@ impl Verbs<'_> {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The place of a task, and when its time is over.
+    /// The place of a task, and the end of its time.
     fn head(&self, id: &[u8; 16]) -> Result<(i64, i64)> {
         let place = self
             .connection
@@ -192,7 +192,7 @@ impl Verbs<'_> {
         Ok(())
     }
 
-    /// Writes a record that is leased until then, or due since then.
+    /// Writes a record with a lease until then, or due since then.
     fn keep(
         &self,
         (place, expires): (i64, i64),

@@ -1,4 +1,4 @@
-//! Our side: the store, and as many callers at once as a server has.
+//! Our side: the store, with as many callers at once as a server has.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Store {
         Self { runtime, kept, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() }
     }
 
-    /// Has each of these done by a caller of its own, so many at once.
+    /// Starts a caller for each of these, so many at once.
     fn each<F>(&self, calls: impl Iterator<Item = F>) -> Result<()>
     where
         F: Future<Output = Result<(), mrtr_tasks::store::StoreError>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! A server with many tasks that wait for answers: its memory, and what it takes to read and to claim one.
+//! A server with many tasks that wait for answers: its memory, and the time to read and to claim a task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::report::{Figure, Target};
 use crate::{Scale, machine, tracker};
 
 const WAITING: [usize; 3] = [0, 10_000, 100_000];
-/// What so many may take, in bytes.
+/// The memory that so many may take, in bytes.
 const ALLOWANCE: f64 = 20.0 * 1024.0 * 1024.0;
 /// The tables are trees: that of 100,000 has one or two levels more than that of a few.
 const FLAT: Target = Target::AtMost(1.5);
@@ -45,7 +45,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How many bytes more are resident than when its store was empty.
+/// The resident bytes beyond those of the server with an empty store.
 fn resident(server: &mut Process) -> Result<f64> {
     let now = |server: &Process| machine::resident(server.id()).context("this system does not say what is resident");
     let before = now(server)?;
@@ -109,7 +109,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// So many tasks, and one to be claimed, all of which wait for an answer.
+    /// Makes so many tasks, and one to be claimed, all of which wait for an answer.
     fn fill(&mut self, waiting: usize) -> Result<f64> {
         let Self { runtime, store, random, ids } = self;
         runtime.block_on(async {
@@ -128,7 +128,7 @@ impl Waits {
         })
     }
 
-    /// How long it takes to read a task, in seconds on a core: of many, each a random one.
+    /// The time to read a task, in seconds on a core: of many, each a random one.
     fn get(&self) -> Result<f64> {
         self.runtime.block_on(async {
             let begin = on_core()?;
@@ -140,7 +140,7 @@ impl Waits {
         })
     }
 
-    /// How long it takes to claim the one task that is due, in seconds on a core.
+    /// The time to claim the one task that is due, in seconds on a core.
     fn claim(&self) -> Result<f64> {
         self.runtime.block_on(async {
             let mut spent = Duration::ZERO;
@@ -166,7 +166,7 @@ impl Waits {
     }
 }
 
-/// Runs what is due, which asks and parks.
+/// Runs the due tasks, which ask and park.
 async fn park_due(store: &Arc<SqliteTaskStore>) -> Result<()> {
     loop {
         let acquired = store.acquire(&wanted()).await?.tasks;
@@ -183,7 +183,7 @@ async fn park_due(store: &Arc<SqliteTaskStore>) -> Result<()> {
     }
 }
 
-/// How long this process was on a core: what else the machine does has no part in it.
+/// The time that this process was on a core: what else the machine does has no part in it.
 fn on_core() -> Result<Duration> {
     machine::cpu_time(std::process::id()).context("this system does not say how long a process was on a core")
 }
@@ -199,7 +199,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// No server here has it, so that no runner takes its tasks.
+/// A tool that no server here has, so that no runner takes its tasks.
 const TOOL: &str = "waits";
 const AT_ONCE: usize = 64;
 const GETS: u32 = 500;

@@ -17,14 +17,14 @@ use serde_json::{Map, Value};
 use super::NoAnswer;
 use crate::failure::Failure;
 
-/// Answers that were written down before they were asked for.
+/// Answers that were written before the server asked for them.
 #[derive(Default)]
 pub(crate) struct Answers {
     by_key: Map<String, Value>,
     used: Mutex<BTreeSet<String>>,
 }
 
-/// What is answered.
+/// One answer of the file.
 enum Given<'a> {
     Content(&'a Value),
     Refused(ElicitAction),
@@ -50,7 +50,7 @@ impl Answers {
         }
     }
 
-    /// The answer to a form, if there is one. The same one is not given twice: a server that asks again did not take it.
+    /// The answer to a form, if there is one. It is given once: a server that asks again did not take it.
     pub(super) fn form(&self, form: &FormRequest) -> Result<Option<ElicitResult>, NoAnswer> {
         let key = &form.context().key;
         let Some(answer) = self.by_key.get(key) else { return Ok(None) };
@@ -63,7 +63,7 @@ impl Answers {
         }))
     }
 
-    /// The answer to a URL, if there is one. It may be asked for again until the visit was made.
+    /// The answer to a URL, if there is one. The server may ask for it again until the person has visited the page.
     pub(super) fn url(&self, url: &UrlRequest) -> Option<ElicitResult> {
         let key = &url.context().key;
         let answer = self.by_key.get(key)?;
@@ -71,12 +71,12 @@ impl Answers {
         Some(ElicitResult::new(consent(answer)))
     }
 
-    /// Gives a call the answers to what it asks, as far as they fit.
+    /// Gives a call the answers to its questions, as far as they fit.
     pub(super) fn complete(&self, call: &mut PendingCall) {
         let open: Vec<_> = call.unanswered().map(str::to_owned).collect();
         for key in open {
             let Some(answer) = self.by_key.get(&key) else { continue };
-            // One that was not taken before is not given again.
+            // An answer that the server did not take before is not given again.
             if self.used().contains(&key) {
                 continue;
             }
@@ -111,7 +111,7 @@ impl Answers {
 }
 
 impl<'a> Given<'a> {
-    /// A form's content as it is, a word that refuses, or both in the protocol's own way.
+    /// Reads an answer: the form's content as it is, a word that refuses, or both in the protocol's own way.
     fn of(answer: &'a Value) -> Self {
         let refusal = |word: &str| match word {
             "decline" => Some(ElicitAction::Decline),
@@ -135,7 +135,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What is said to a URL.
+/// Reads the answer to a URL.
 fn consent(answer: &Value) -> ElicitAction {
     match answer.get("action").unwrap_or(answer) {
         Value::Bool(true) => ElicitAction::Accept,

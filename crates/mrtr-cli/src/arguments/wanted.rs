@@ -1,4 +1,4 @@
-//! What one argument may be, as its schema says, in words and for a text of the command line.
+//! The values that one argument may have, as its schema says: in words, and read from a text of the command line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use mrtr::schema::Printable;
 use serde_json::Value;
 
-/// What an argument may be.
+/// The values that an argument may have.
 pub(super) struct Wanted<'a> {
     schema: &'a Value,
     root: &'a Value,
@@ -17,7 +17,7 @@ impl<'a> Wanted<'a> {
         Self { schema: resolved(schema, root), root }
     }
 
-    /// A text as such a value, if it is one.
+    /// Reads a text as such a value, if it is one.
     pub(super) fn value(&self, text: &str) -> Option<Value> {
         let options = self.options();
         if !options.is_empty() {
@@ -30,7 +30,7 @@ impl<'a> Wanted<'a> {
         types.iter().find_map(|kind| as_type(kind, text))
     }
 
-    /// The types, those first that take fewer texts. None are said if anything goes.
+    /// The types; those that take fewer texts come first. It is empty if any type will do.
     fn types(&self) -> Vec<&'a str> {
         let mut types = types_of(self.schema, self.root);
         types.sort_by_key(|kind| *kind == "string");
@@ -144,7 +144,7 @@ fn types_of<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     }
 }
 
-/// One level of a union is looked into: deeper ones are JSON's business.
+/// Looks into one level of a union: deeper ones are JSON's business.
 fn types_of_choice<'a>(choice: &'a Value, root: &'a Value) -> Vec<&'a str> {
     match resolved(choice, root).get("type") {
         Some(Value::String(kind)) => vec![kind],
@@ -166,7 +166,7 @@ fn choices(schema: &Value) -> impl Iterator<Item = &Value> {
     lists.flatten()
 }
 
-/// What a reference within the schema stands for.
+/// Follows references within the schema.
 fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
     for _ in 0..MOST_REFERENCES {

@@ -1,4 +1,4 @@
-//! Why a call has no result, in words that say what to do; and what is put down, so that nothing answered is lost.
+//! Explains why a call has no result, and what to do; and saves the call, so that no answer is lost.
 
 use mrtr::client::TransportFailure;
 use mrtr::schema::error_object::MissingCapabilityData;
@@ -12,14 +12,14 @@ use crate::saved::SaveTo;
 use crate::shown;
 
 impl Conversation {
-    /// What the person is told of a call that did not give its result.
+    /// Explains to the person why a call did not give its result.
     pub(super) fn failed(&self, tool: &str, error: CallError, save_to: &SaveTo) -> anyhow::Error {
         let failure = explained(&error, self.target());
         let Some(call) = error.into_pending().filter(is_worth_saving) else { return self.not_put_down(failure).into() };
         self.put_down(failure, tool, call, save_to).into()
     }
 
-    /// A session asks in the middle of a call, which ends with it: there is nothing to go on with.
+    /// Explains that the call cannot be saved: a session asks in the middle of a call, and ends with it.
     fn not_put_down(&self, failure: Failure) -> Failure {
         let asked = self.answering.unanswered();
         if asked.is_empty() {
@@ -42,8 +42,9 @@ impl Conversation {
         }
     }
 
-    /// What the person is told who pressed Ctrl-C while the server was at work. A task goes on without this client, and
-    /// can be followed later. Anything else was cancelled when its request was given up; what was answered is kept.
+    /// Explains to the person what became of a call after Ctrl-C while the server was at work. A task goes on without
+    /// this client, and can be followed later. Any other call was cancelled when its request was given up; the answers
+    /// so far are kept.
     pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
         let failure = if call.task().is_some() {
             Failure::new("interrupted: the task goes on at the server")
@@ -61,7 +62,7 @@ impl Conversation {
     }
 }
 
-/// A call that was never asked anything can be made again as easily.
+/// Returns true if the call has answers to lose: one without questions can be made again as easily.
 fn is_worth_saving(call: &PendingCall) -> bool {
     call.questions().next().is_some() || call.task().is_some()
 }
@@ -71,7 +72,7 @@ fn answers_text(answers: &serde_json::Map<String, serde_json::Value>) -> String 
     Printable::line(&text).up_to(1000).to_string()
 }
 
-/// What went wrong, and what to do about it.
+/// Explains what went wrong, and what to do about it.
 pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Failure {
     match &error.kind {
         CallErrorKind::NotAnswered { key, source, .. } => not_answered(key, source.as_ref()),

@@ -1,4 +1,4 @@
-//! `connect`: a page that the person is asked to visit, and the page itself.
+//! `connect`: asks the person to visit a page, and serves the page itself.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use axum::response::Html;
 use axum::{Router, routing::get};
 use mrtr::prelude::*;
 
-/// Which pages were visited. Clones are the same.
+/// The pages that the user visited. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Visits {
-    /// Where the page is.
+    /// The address of the page.
     site: String,
     made: Arc<Mutex<HashSet<String>>>,
 }
@@ -21,11 +21,11 @@ impl Visits {
         Self { site, made: Arc::default() }
     }
 
-    /// The page. A visit counts when its button is pressed: what merely looks at links presses none.
+    /// Serves the page. A visit counts when its button is pressed: a program that merely looks at links presses none.
     pub(crate) fn page(self) -> Router {
         let page = get(async || Html(PAGE)).post(async |State(visits): State<Self>, Path(id): Path<String>| {
             let mut made = visits.lock();
-            // The ids of visits that were asked for are not guessed; those that were not are not kept for long.
+            // The ids of requested visits cannot be guessed; other ids are not kept for long.
             if made.len() >= MOST_VISITS {
                 made.clear();
             }
@@ -44,7 +44,7 @@ pub(super) async fn connect(flow: Flow) -> Result<String> {
     let visits = flow.state::<Visits>();
     let id = flow.interaction_id("connect");
     let url = format!("{}/connect/{id}", visits.site);
-    // An accept is consent to go there; whether the visit was made, the server sees for itself.
+    // An accept is consent to visit the page; the server sees for itself whether the person did.
     let done = async || visits.lock().contains(&id);
     flow.elicit_url("connect", "Please connect your account on this page.", url).until(done).await?;
     Ok("Your account is connected.".to_owned())

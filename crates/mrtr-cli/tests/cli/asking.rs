@@ -151,7 +151,7 @@ fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
     assert!(!folder.path().join("mrtr-echo.call.json").exists(), "what is done is gone");
 }
 
-/// A server that asks for this URL to be visited, and says what it was answered.
+/// A server that asks the person to visit this URL, and returns the answer that it got.
 fn asks_to_visit(url: &'static str) -> Stub {
     Stub::start(move |message, _| {
         let answer = &message["params"]["inputResponses"]["connect"]["action"];
@@ -181,7 +181,7 @@ fn only_pages_on_the_web_are_offered_to_be_opened() {
     ] {
         let stub = asks_to_visit(url);
         let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait", "--save", "call.json"]);
-        // It is put down at once, and does not say that it is to be visited.
+        // The command saves the call at once, and does not tell the person to visit the page.
         person.sees("not to be opened:");
         let (_, code) = person.waits();
         assert_eq!(code, 4);
@@ -190,7 +190,7 @@ fn only_pages_on_the_web_are_offered_to_be_opened() {
         assert!(!before.contains("Will you visit"), "{before}");
         person.sees(why);
         assert_eq!(person.waits().1, 4);
-        // Neither does a file say yes to it; a no is sent.
+        // A file of answers cannot agree to it either; a no is sent.
         let resume = ["resume", "call.json", "--answers", "-"];
         run_with(folder.path(), &resume, r#"{"connect": true}"#).says(4, &[why, r#"{"connect":false}"#]);
         run_with(folder.path(), &resume, r#"{"connect": false}"#).gives("decline\n");

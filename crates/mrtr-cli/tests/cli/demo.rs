@@ -11,12 +11,12 @@ use crate::program::{command, run};
 pub(crate) struct Demo {
     process: Child,
     pub(crate) url: String,
-    /// What it said when it began.
+    /// The text that it printed when it began.
     pub(crate) introduction: String,
 }
 
 impl Demo {
-    /// On any free port.
+    /// Starts it on any free port.
     pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, &["--port", "0"])
     }

@@ -24,7 +24,7 @@ impl Person {
         Self(session)
     }
 
-    /// Waits for a text, and gives what came before it.
+    /// Waits for a text, and returns the text before it.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> String {
         match self.0.expect(text) {
@@ -50,7 +50,7 @@ impl Person {
         self.types(ENTER);
     }
 
-    /// The rest of what is shown, and what the program exits with.
+    /// Waits for the end. Returns the rest of the screen, and the exit code.
     pub(crate) fn waits(mut self) -> (String, i32) {
         let rest = self.0.expect(Eof).unwrap();
         let text = String::from_utf8_lossy(rest.as_bytes()).into_owned();
@@ -60,7 +60,7 @@ impl Person {
         }
     }
 
-    /// It ends well, and this is on the screen by then.
+    /// Waits until it ends well with this on the screen.
     #[track_caller]
     pub(crate) fn gets(self, result: &str) {
         let (text, code) = self.waits();

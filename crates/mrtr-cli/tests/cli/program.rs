@@ -1,4 +1,4 @@
-//! The program, run to its end: what it exits with and says.
+//! The program, run to its end: its exit code and its output.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 pub(crate) const MRTR: &str = env!("CARGO_BIN_EXE_mrtr");
 
-/// What a run came to.
+/// The result of one run of the program.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -27,7 +27,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
 pub(crate) fn run_with(folder: &Path, arguments: &[&str], input: &str) -> Ran {
     let mut command = command(folder, arguments);
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that does not read is none the worse.
+    // A program that does not read its input does not fail the test.
     drop(process.stdin.take().unwrap().write_all(input.as_bytes()));
     let output = process.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -40,7 +40,7 @@ pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Ran {
 }
 
 impl Ran {
-    /// It ended so, and said all of these on standard error.
+    /// Asserts that it ended with this code, and wrote all of these on standard error.
     #[track_caller]
     pub(crate) fn says(&self, code: i32, phrases: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
@@ -49,7 +49,7 @@ impl Ran {
         }
     }
 
-    /// It gave this on standard output, and nothing else.
+    /// Asserts that it ended well with this on standard output, and nothing else.
     #[track_caller]
     pub(crate) fn gives(&self, out: &str) {
         assert_eq!((self.code, self.out.as_str()), (Some(0), out), "{}", self.err);

@@ -1,4 +1,4 @@
-//! Calls that are put down, by Ctrl-C, by --save or by a server that dies, and picked up by another process.
+//! Calls that one process saves, on Ctrl-C, with --save or when a server dies, and another process resumes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -80,7 +80,7 @@ fn a_server_that_dies_while_it_asks_costs_no_answer() {
     run(folder.path(), &["resume", "mrtr-weather.call.json"]).gives(FORECAST);
 }
 
-/// Of two questions at once the first has no answer; a page that may not be opened is not agreed to.
+/// The first of the questions has no answer, and the person does not agree to a page that may not be opened.
 #[test]
 fn a_call_that_is_put_down_keeps_every_answer_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Files of saved calls: whose they are, which server they go to, what is not in them, and one process at a time.
+//! Files of saved calls: their owner, the server that they go to, the secrets that they leave out, and one process at a
+//! time.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -40,7 +41,7 @@ fn a_file_of_another_user_is_not_resumed() {
     }
 }
 
-/// A server that asks for a PIN, and tells when the answer is there: it has no more to say.
+/// A server that asks for a PIN, and reports the answer; after that it says no more.
 fn asks_and_hangs() -> (Stub, mpsc::Receiver<Value>) {
     let (sender, answers) = mpsc::channel();
     let stub = Stub::start(move |message, _| {
@@ -166,7 +167,7 @@ fn no_part_of_a_name_is_shown_with_the_url_that_holds_it() {
     refused.says(2, &[&format!("there is no tool `nothing` at {}\n", demo.url)]);
 }
 
-/// What a file says of its server, after this was changed in it.
+/// The target that a file names, after this was changed in it.
 fn changed(path: &Path, change: impl Fn(&mut Value)) {
     let mut saved: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     change(&mut saved);

@@ -130,7 +130,7 @@ fn arguments_are_what_the_tool_takes() {
     call(&["workItemId=7"]).gives("Bug #7 resolved, 0 fields set\n");
 }
 
-/// What steers a terminal or turns text around, as a server may write it into JSON without escaping it.
+/// Characters that steer a terminal or turn text around, as a server may write them into JSON without escaping them.
 const ACTS: &str = "\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200b}\u{e0041}";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Servers that no one should have: they refuse, hang, or make no sense.
+//! Servers as they should not be: they refuse, hang, or make no sense.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What such a server does with a request: a status and a body, or nothing, for ever.
+/// The reply of such a server to a request: a status and a body, or nothing, for ever.
 type Respond = dyn Fn(&Value, &str) -> Option<(&'static str, String)> + Send + Sync;
 
 pub(crate) struct Stub {
@@ -31,12 +31,12 @@ impl Stub {
         Self { url }
     }
 
-    /// One that answers everything so.
+    /// A server that gives every request this reply.
     pub(crate) fn always(status: &'static str) -> Self {
         Self::start(move |_, _| Some((status, String::new())))
     }
 
-    /// One with a tool that takes nothing, and hangs when it is called; what was called is told.
+    /// A server with a tool that takes nothing, and hangs when it is called; `called` gets the call.
     pub(crate) fn hangs(called: std::sync::mpsc::Sender<()>) -> Self {
         Self::start(move |message, _| {
             if message["method"] == "tools/list" {
@@ -48,7 +48,7 @@ impl Stub {
     }
 }
 
-/// A list of one tool, in answer to this.
+/// A list of one tool, in answer to this message.
 pub(crate) fn list(message: &Value) -> String {
     let tools = json!([{ "name": "wait", "inputSchema": { "type": "object" } }]);
     json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "resultType": "complete", "tools": tools } }).to_string()

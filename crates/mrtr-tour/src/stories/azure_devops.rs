@@ -1,4 +1,4 @@
-//! What is asked depends on what was answered: the work item of the proposal, in three rounds.
+//! A work item is closed in three rounds, as in the proposal: each question depends on the answers before it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ struct Original {
     duplicate_of_id: u64,
 }
 
-/// How often the handler ran.
+/// Counts the runs of the handler.
 #[derive(Default)]
 struct Runs(AtomicUsize);
 

@@ -90,7 +90,7 @@ async fn rounds(stage: &Stage, client: &Client, balancer: &Balancer, instances: 
     Ok(())
 }
 
-/// Gives the two instances that are left.
+/// Returns the two instances that are left.
 async fn task<'a>(
     stage: &Stage,
     client: &Client,
@@ -129,7 +129,7 @@ async fn token(stage: &Stage, client: &Client, balancer: &Balancer, left: [&Inst
     Ok(())
 }
 
-/// Waits until an instance has done this so often, and says which one it was last.
+/// Waits until an instance has done this so often, and returns the one that did it last.
 async fn does(stage: &Stage, what: &str, often: usize) -> Actor {
     loop {
         let events = stage.recording().events();

@@ -1,4 +1,4 @@
-//! A user, a model and the client itself are asked in one round.
+//! A server asks a user, a model and the client itself in one round.
 
 use std::io;
 
@@ -63,7 +63,7 @@ async fn play(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// How many requests there were, and what the last one answered.
+/// The number of requests, and the answers in the last one.
 fn answers(calls: &[Message]) -> (usize, Vec<&str>) {
     (calls.len(), calls.last().map(Message::answers).unwrap_or_default())
 }

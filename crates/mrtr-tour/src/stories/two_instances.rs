@@ -1,4 +1,4 @@
-//! Two instances of a server, of which one goes on with a call of the other: a new version, and one with less to do.
+//! Two instances of a server, of which one continues a call of the other: a new version, and one with less to do.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ async fn play_rolling_upgrade(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// Answers what is asked, as a user does.
+/// Answers the open questions, as a user does.
 fn answered(round: RoundOutcome) -> Result<PendingCall> {
     let RoundOutcome::Asked(mut call) = round else { bail!("nothing is asked: {round:?}") };
     let asked: Vec<_> = call.unanswered().map(str::to_owned).collect();
@@ -101,7 +101,7 @@ async fn index(flow: Flow) -> mrtr::Result<String> {
     Ok("9 files are indexed".into())
 }
 
-/// The other call: it takes its instance up, from when it meets the story until it meets it again.
+/// Handles the other call, which keeps its instance busy from its first meeting with the story to its second.
 async fn occupy(flow: Flow) -> mrtr::Result<String> {
     let meeting = flow.state::<Arc<Barrier>>();
     meeting.wait().await;
@@ -117,7 +117,7 @@ async fn play_load_shedding(stage: &Stage) -> Result<()> {
     };
     let (busy, idle) = (stage.serve("busy", server("busy"))?, stage.serve("idle", server("idle"))?);
 
-    // The other call is another client's, and not drawn.
+    // The other call comes from another client, and is not drawn.
     let other = client::Client::builder(mrtr::HttpTransport::new(&busy.url)?).build();
     let occupying = other.call_tool("occupy", json!({}));
     let telling = async {

@@ -42,7 +42,7 @@ pub(super) fn server(stage: &Stage, at: Actor) -> server::Builder {
     stage.server(at).tool(Tool::new("get_weather", get_weather).description("Tells the weather to who has logged in"))
 }
 
-/// What the user types into the form.
+/// The user's input to the form.
 pub(super) fn login() -> Value {
     json!({ "name": "octocat" })
 }

@@ -46,7 +46,7 @@ async fn goes_on_within_two_leases(place: &Place) {
     drop(task);
 }
 
-/// With a lease that none of this waits for: what is told from a kill is that no lease has to end.
+/// Uses a lease that no test waits for: a drained worker, unlike a killed one, leaves no lease that has to end.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_postgres_another_worker_goes_on_at_once_with_a_task_whose_worker_was_drained() {
     let Some(place) = Place::in_postgres() else { return };

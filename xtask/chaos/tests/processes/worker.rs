@@ -15,7 +15,7 @@ use mrtr_tasks::{TaskId, TaskRecord, TaskStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Where workers keep their tasks.
+/// The folder where workers keep their tasks.
 pub(crate) struct Place {
     folder: TempDir,
     /// The address of a database; without one, tasks are in a file, and go by a clock that tests set.
@@ -29,7 +29,7 @@ impl Place {
         Self { folder: tempfile::tempdir().unwrap(), database: None, lease: LEASE }
     }
 
-    /// A database of PostgreSQL; nothing where that is not installed, which has been said.
+    /// A database of PostgreSQL; `None` where that is not installed, which it has said.
     pub(crate) fn in_postgres() -> Option<Self> {
         let database = Cluster::shared()?.fresh_database().unwrap();
         Some(Self { database: Some(database), ..Self::new() })
@@ -48,7 +48,7 @@ impl Place {
         self.try_worker(tools).expect("it says where it listens")
     }
 
-    /// Starts a worker that serves these tools. `None` if it ends before it listens, as one does that finds a task which
+    /// Starts a worker that serves these tools. `None` if it ends before it listens, as it does if it finds a task that
     /// ends its process.
     pub(crate) fn try_worker(&self, tools: &str) -> Option<Worker> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
@@ -106,7 +106,7 @@ impl Place {
         listed.into_iter().map(|listed| listed.record).collect()
     }
 
-    /// Waits until a task is as it is wanted.
+    /// Waits until a task meets the predicate.
     pub(crate) async fn wait_for_task(&self, is_it: impl Fn(&TaskRecord) -> bool) -> TaskRecord {
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-/// A worker, gone when this is.
+/// A worker, which ends when this is dropped.
 pub(crate) struct Worker {
     process: Child,
     client: Client,
@@ -146,7 +146,7 @@ impl Worker {
         self.process.wait().unwrap();
     }
 
-    /// Tells it to end, and waits until it has handed over what it ran.
+    /// Tells it to end, and waits until it has handed over its tasks.
     pub(crate) fn end(mut self) {
         drop(self.process.stdin.take());
         assert!(self.process.wait().unwrap().success());
@@ -156,7 +156,7 @@ impl Worker {
         self.process.try_wait().unwrap().is_some()
     }
 
-    /// Waits until it is gone by itself.
+    /// Waits until it ends by itself.
     pub(crate) async fn gone(&mut self) -> ExitStatus {
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -168,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Whether a run of the trace is this process's.
+    /// Returns true if a run of the trace is this process's.
     pub(crate) fn has(&self, began: &Value) -> bool {
         began["run"].as_str().unwrap().starts_with(&format!("{}@", self.process.id()))
     }
@@ -182,7 +182,7 @@ impl Worker {
         }
     }
 
-    /// Creates a task, unless the worker is gone before it can say so.
+    /// Creates a task, unless the worker ends before it can say so.
     pub(crate) async fn try_create(&self, tool: &str, order: u64, step_ms: u64) -> Option<PendingCall> {
         let arguments = json!({ "order": order, "step_ms": step_ms });
         match self.client.call_tool_once(tool, arguments).await.ok()? {

@@ -1,4 +1,5 @@
-//! What asks nothing: content of every kind, prompts and resources; and tools by which the suite looks at the server itself.
+//! Tools that ask nothing: content of every kind, prompts and resources, and tools by which the suite looks at the
+//! server itself.
 
 use std::convert::Infallible;
 use std::time::Duration;

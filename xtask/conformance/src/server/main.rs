@@ -25,19 +25,19 @@ use content::BearerPrincipals;
 /// Serves the fixtures of the official conformance suite.
 #[derive(Parser)]
 struct Options {
-    /// The port on this machine; 0 takes any that is free
+    /// The port on this machine; 0 takes any free port
     #[arg(long, default_value_t = 4104)]
     port: u16,
-    /// The keys that states are sealed with, the sealing one first; one of this process if none are given
+    /// The keys that seal states, the sealing one first; one of this process if none are given
     #[arg(long, value_name = "KID:BASE64[,…]")]
     state_keys: Option<KeyRing>,
-    /// How long a client may take to come back with a state
+    /// The time within which a client must come back with a state
     #[arg(long, value_name = "MILLISECONDS")]
     state_ttl_ms: Option<u64>,
-    /// Takes the text of a bearer token for the caller's name
+    /// Take the text of a bearer token for the caller's name
     #[arg(long)]
     bearer_principals: bool,
-    /// Serves the older revisions too, each at a path of its own
+    /// Serve the older revisions too, each at a path of its own
     #[arg(long)]
     older: bool,
 }

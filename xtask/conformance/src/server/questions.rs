@@ -63,7 +63,7 @@ async fn list_roots(flow: Flow) -> Result<String, Failure> {
     Ok(format!("{} roots: {}", uris.len(), uris.join(", ")))
 }
 
-/// Also behind the tool whose states can be redeemed once.
+/// Asks for a confirmation. The tool whose states can be redeemed once runs this too.
 pub(crate) async fn confirmed(flow: Flow) -> Result<&'static str, Failure> {
     let Confirmation { ok } = flow.elicit("confirm", "Please confirm").await?;
     // A round is counted by the state that it came with: the first one came without.

@@ -29,7 +29,7 @@ struct Head {
     shard: i16,
     fence: i64,
     last_entry: i64,
-    /// What it keeps, and how much of that is in the sums.
+    /// The bytes that it keeps, and those of them that are in the sums.
     bytes: i64,
     counted: i64,
 }
@@ -49,7 +49,7 @@ impl Head {
     }
 }
 
-/// What a verb makes of the columns that differ.
+/// The values of the columns in which verbs differ.
 #[derive(Default)]
 struct Kept {
     leased_until: Option<i64>,
@@ -62,7 +62,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// With one entry, and so many bytes beside it.
+    /// One entry, and so many bytes beside it.
     fn entry(beside: usize) -> Self {
         Self { added: 1, added_bytes: ENTRY.len() + beside, ..Self::default() }
     }
@@ -111,7 +111,7 @@ impl Verbs {
         Ok(())
     }
 
-    /// Writes a task as `kept` has it, with a statement whose parameters begin with the columns of a record.
+    /// Writes a task with the values of `kept`, by a statement whose parameters begin with the columns of a record.
     async fn write(
         &self,
         statement: &crate::statement::Statement,
@@ -124,7 +124,8 @@ impl Verbs {
         let (expires, removable) = if kept.ended.is_some() { (none, Some(expires)) } else { (Some(expires), none) };
         let last_entry = head.last_entry + kept.added;
         let ended_as = kept.ended.map(|_| "completed");
-        // What has ended keeps its result alone. The store counts what is little once more has come, or at the end.
+        // A task that has ended keeps its result alone. The store counts small amounts once more has come, or at the
+        // end.
         let added_bytes = match kept.ended {
             Some(_) => bytes(kept.added_bytes) - head.bytes,
             None => i64::try_from(kept.added_bytes)?,
@@ -212,7 +213,7 @@ impl Verbs {
         Ok(())
     }
 
-    /// Claims at most so many tasks in one transaction of two trips, and says how many.
+    /// Claims at most so many tasks in one transaction of two trips, and returns their number.
     pub(super) async fn claim(&self, most: usize) -> Result<usize> {
         let (connection, sql, none) = (&self.connection, &self.sql, None::<i64>);
         for statement in [&sql.due, &sql.trials, &sql.keep_many, &sql.entries, &sql.questions, &sql.next] {
@@ -274,7 +275,7 @@ impl Verbs {
     }
 }
 
-/// What a task keeps with so many bytes in it.
+/// The bytes that a task keeps, with so many in it.
 fn bytes(of: usize) -> i64 {
     i64::try_from(TASK_BYTES).unwrap_or(0) + i64::try_from(of).unwrap_or(0)
 }

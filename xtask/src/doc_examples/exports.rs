@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use syn::{Item, ItemMacro, Meta};
+use syn::{Attribute, Item, ItemMacro, Meta};
 
 use crate::source;
 use crate::source::{SourceFile, UsedName, docs, from_root, is_public, text_of_doc, used_names};
@@ -88,7 +88,7 @@ impl Tree {
                         Some((_, items)) => self.add(files, items, joined(&path, &name))?,
                         None => self.read(files, joined(&path, &name))?,
                     }
-                    if is_public(&item.vis) {
+                    if is_public(&item.vis) && !is_hidden(&item.attrs) {
                         module.children.push(name);
                     }
                 }
@@ -191,7 +191,12 @@ pub(super) fn definition(item: &Item) -> Option<Definition> {
         _ => return None,
     };
     let example = Example::Own(has_example(&docs(attributes)));
-    is_public(visibility).then(|| Definition { name: name.to_string(), example })
+    (is_public(visibility) && !is_hidden(attributes)).then(|| Definition { name: name.to_string(), example })
+}
+
+/// Returns true if rustdoc makes no page of it: it is no part of the crate's API.
+fn is_hidden(attributes: &[Attribute]) -> bool {
+    source::is_marked(attributes, "doc", "hidden")
 }
 
 /// The items that a macro call lists: each a name under a comment.
@@ -283,6 +288,8 @@ mod tests {
             pub use serde::Serialize;
             pub use serde_json;
             #[cfg(test)] mod tests;
+            #[doc(hidden)] pub mod till { pub struct Drawer; }
+            #[doc(hidden)] pub struct Wire;
             struct Private; pub(crate) struct Inside;";
         let cart = "mod price; pub use price::Price; pub struct Cart; pub struct Line; pub struct NotExported;";
         let pay = "pub use crate::cart::Cart; pub fn pay() {} pub mod by { pub trait Card {} } use super::Hidden;";

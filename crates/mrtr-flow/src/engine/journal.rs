@@ -69,7 +69,20 @@ pub(crate) enum AnswerEntry {
     Skipped,
 }
 
-/// A question that the client was asked, by its journal. [`Journal::settle_pending`] has an example.
+/// A question that the client was asked, by its journal. [`Journal::settle_pending`] gives those that were open.
+///
+/// ```
+/// use mrtr_flow::{Failure, Flow, Journal, Pending, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let count = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").await?.len());
+/// let mut journal = run(count, Journal::default(), RunContext::for_tests()).await.journal;
+///
+/// // The client answered nothing.
+/// let pending: Vec<Pending> = journal.settle_pending(|_| None);
+/// assert_eq!(pending[0].key(), "roots");
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Pending(Leaf);
 

@@ -2,11 +2,17 @@
 
 use std::process::Command;
 
-const GUIDE: &str = include_str!("../../../docs/GUIDE.md");
+const PAGES: [&str; 5] = [
+    include_str!("../../../docs/GUIDE.md"),
+    include_str!("../../../docs/guide/SERVERS.md"),
+    include_str!("../../../docs/guide/HOSTS.md"),
+    include_str!("../../../docs/guide/DEPLOYMENT.md"),
+    include_str!("../../../docs/guide/FAQ.md"),
+];
 
 #[test]
 fn every_command_that_the_guide_names_is_there() {
-    let spans = GUIDE.split('`').skip(1).step_by(2);
+    let spans = PAGES.iter().flat_map(|page| page.split('`').skip(1).step_by(2));
     let commands: Vec<_> = spans.filter_map(|span| span.strip_prefix("mrtr ")).collect();
     assert!(commands.len() > 5, "only {commands:?} were found");
     for words in commands {

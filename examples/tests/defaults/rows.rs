@@ -36,6 +36,8 @@ const MEMORY: &str = "crates/mrtr-state/src/single_use/memory.rs";
 const LIFETIMES: &str = "crates/mrtr-state/src/flow.rs";
 const FORMAT: &str = "docs/STATE_FORMAT.md";
 const GUIDE: &str = "docs/GUIDE.md";
+const DEPLOYMENT: &str = "docs/guide/DEPLOYMENT.md";
+const HOSTS: &str = "docs/guide/HOSTS.md";
 const SECURITY: &str = "docs/SECURITY.md";
 pub(crate) const STDIO: &str = "crates/mrtr-stdio/README.md";
 const STDIO_SERVER: &str = "crates/mrtr-stdio/src/server.rs";
@@ -75,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::Endpoint::DEFAULT_BODY_TIMEOUT", time(Endpoint::DEFAULT_BODY_TIMEOUT), &[(HTTP, "| time for a body | {} | `Endpoint::body_timeout`; 408 |"), (ENDPOINT, "for a body to arrive. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_CONCURRENCY", count(Endpoint::DEFAULT_CONCURRENCY), &[(HTTP, "| requests at a time | {} | `Endpoint::concurrency`; 503 |"), (ENDPOINT, "others are sent away for a second. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_SUBSCRIPTIONS", count(Endpoint::DEFAULT_SUBSCRIPTIONS), &[(HTTP, "| subscriptions at a time | {} | `Endpoint::subscriptions`; 503 |"), (ENDPOINT, "this many subscriptions at a time. {} by default")]),
-        row("mrtr_http::Endpoint::DEFAULT_KEEP_ALIVE", time(Endpoint::DEFAULT_KEEP_ALIVE), &[(GUIDE, "gets a comment every {};"), (HTTP, "| quiet on a stream | {} | `Endpoint::keep_alive`; a comment |"), (ENDPOINT, "quiet streams after this long. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_KEEP_ALIVE", time(Endpoint::DEFAULT_KEEP_ALIVE), &[(DEPLOYMENT, "gets a comment every {};"), (HTTP, "| quiet on a stream | {} | `Endpoint::keep_alive`; a comment |"), (ENDPOINT, "quiet streams after this long. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_CONNECTIONS", count(Serve::DEFAULT_CONNECTIONS), &[(HTTP, "| connections at a time | {} | `Serve::connections`; others wait |"), (SERVE, "on all threads together. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_HEADER_TIMEOUT", time(Serve::DEFAULT_HEADER_TIMEOUT), &[(HTTP, "| time for a head, and between requests | {} | `Serve::header_timeout`; closed |"), (SERVE, "or one that is kept. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_WRITE_TIMEOUT", time(Serve::DEFAULT_WRITE_TIMEOUT), &[(HTTP, "| time for a client to read | {} | `Serve::write_timeout`; closed |"), (SERVE, "to read what it is sent. {} by default")]),
@@ -101,11 +103,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_server::SessionLimits::calls", count(sessions.calls), &[(SESSIONS, "calls of a session are open at a time. {} by default")]),
         row("mrtr_server::SessionLimits::questions", count(sessions.questions), &[(SESSIONS, "questions of a call are open at a time. {} by default")]),
         row("mrtr_server::SessionLimits::question_timeout", time(sessions.question_timeout), &[(SERVER, "waited for {}, unless"), (SESSIONS, "the question says otherwise. {} by default")]),
-        row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(GUIDE, "a client has {} to come back with a state"), (GUIDE, "A state lives for {} unless its tool says otherwise"), (STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
+        row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(GUIDE, "a client has {} to come back with a state"), (HOSTS, "A state lives for {} unless its tool says otherwise"), (STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
         row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(GUIDE, "rounds and {}, and a client has"), (GUIDE, "has ended: {} after the deployment"), (STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
         row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(GUIDE, "A call has {} rounds"), (STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),
-        row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[(GUIDE, "Clocks may differ by {}.")]),
-        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(GUIDE, "A state has {} of text"), (FORMAT, "at most {} by default")]),
+        row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[(DEPLOYMENT, "Clocks may differ by {}.")]),
+        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(DEPLOYMENT, "A state has {} of text"), (FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
         row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others [wait](Self::waiting). {} by default")]),

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mrtr::prelude::*;
-use page::{Block, PAGE};
+use page::{Block, Page};
 
 #[test]
 fn every_block_is_checked_by_what_its_tag_says() {
@@ -36,10 +36,11 @@ fn every_block_is_checked_by_what_its_tag_says() {
             "toml" => dependencies(&block),
             "sh" => shell(&block),
             "mermaid" => mermaid::check(&block),
+            "dockerfile" | "nginx" | "caddyfile" | "ini" | "yaml" => stands_in_configuration(&block),
             tag => Err(format!("there is no check for `{tag}`")),
         };
         if let Err(reason) = checked {
-            wrong.push(format!("docs/GUIDE.md:{}: {reason}", block.line));
+            wrong.push(format!("docs/{}:{}: {reason}", block.page.path, block.line));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -52,6 +53,12 @@ fn stands_in(sources: &[(String, String)], block: &Block) -> Result<(), String> 
     }
     let is_there = sources.iter().any(|(_, source)| source.contains(&bare));
     if is_there { Ok(()) } else { Err("it stands in no file that is compiled".into()) }
+}
+
+/// It is a part of a file in `examples/deployment`, to the letter.
+fn stands_in_configuration(block: &Block) -> Result<(), String> {
+    let is_there = page::configurations().iter().any(|file| file.contains(block.text));
+    if is_there { Ok(()) } else { Err("it stands in no file of `examples/deployment`".into()) }
 }
 
 /// The features that it names are there.
@@ -68,28 +75,31 @@ fn dependencies(block: &Block) -> Result<(), String> {
     Ok(())
 }
 
-/// The shell can read it; and what it runs is run by the test that is named here, or is a program of this workspace.
+/// The shell can read it, and a test runs each of its commands, by the page's list.
 fn shell(block: &Block) -> Result<(), String> {
     let parsed = Command::new("sh").args(["-n", "-c", block.text]).stdin(Stdio::null()).status();
     if !parsed.map_err(|error| error.to_string())?.success() {
         return Err("the shell cannot read it".into());
     }
-    let manifest = include_str!("../../Cargo.toml");
-    for line in block.text.lines() {
-        let is_run = match line.split_once(" --bin ") {
-            // Run by `examples/tests/readme.rs` and `examples/tests/examples`.
-            Some(("cargo run -p mrtr-examples" | "cargo test -p mrtr-examples", name)) => {
-                ["hello", "testing_a_flow"].contains(&name) && manifest.contains(&format!("name = \"{name}\""))
-            }
-            // Run by `deployment::the_key_that_the_page_makes_can_be_used`, and by
-            // `sdk::an_sdk_takes_in_as_many_packages_as_the_page_says`.
-            _ => ["export MRTR_STATE_KEYS=\"shop-eu=", "cargo tree -p "].iter().any(|run| line.starts_with(run)),
-        };
-        if !is_run {
-            return Err(format!("no test runs `{line}`"));
+    // What is continued on the next line, or in a text in quotes, is one command.
+    for command in commands(block.text) {
+        let run = block.page.commands.iter().find(|(begins, _)| command.starts_with(begins));
+        let Some((_, test)) = run else { return Err(format!("no test runs `{command}`")) };
+        if !page::tests().contains(&format!("fn {test}(")) {
+            return Err(format!("there is no test `{test}`, which is said to run `{command}`"));
         }
     }
     Ok(())
+}
+
+/// Lines, but for empty ones, comments, and those that go on with the one before.
+fn commands(text: &str) -> impl Iterator<Item = &str> {
+    let mut goes_on = false;
+    text.lines().filter(move |line| {
+        let begins = !goes_on && !line.is_empty() && !line.starts_with(['#', ' ', '}']);
+        goes_on = line.ends_with('\\');
+        begins
+    })
 }
 
 /// Its readers have mrtr and tokio, and nothing else.
@@ -109,17 +119,20 @@ fn its_own_programs_take_in_mrtr_and_tokio_alone() {
 fn its_links_lead_somewhere() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let mut followed = BTreeSet::new();
-    for link in PAGE.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
-        let (file, part) = link.split_once('#').unwrap_or((link, ""));
-        if file.starts_with("https://") || !followed.insert(link) {
-            continue;
-        }
-        let path = if file.is_empty() { docs.join("GUIDE.md") } else { docs.join(file) };
-        assert!(path.exists(), "{link}");
-        if !part.is_empty() {
-            let text = std::fs::read_to_string(&path).expect("it can be read");
-            let mut headings = text.lines().filter(|line| line.starts_with('#')).map(anchor);
-            assert!(headings.any(|heading| heading == part), "{link}: there is no such heading");
+    for Page { path, text, .. } in page::PAGES {
+        let page = docs.join(path);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            let (file, part) = link.split_once('#').unwrap_or((link, ""));
+            if file.starts_with("https://") || !followed.insert((path, link)) {
+                continue;
+            }
+            let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            assert!(target.exists(), "{path}: {link}");
+            if !part.is_empty() {
+                let text = std::fs::read_to_string(&target).expect("it can be read");
+                let mut headings = text.lines().filter(|line| line.starts_with('#')).map(anchor);
+                assert!(headings.any(|heading| heading == part), "{path}: {link}: there is no such heading");
+            }
         }
     }
     assert!(followed.len() > 20, "only {} links were found", followed.len());

@@ -76,7 +76,7 @@ fn is_text(text: &str) -> bool {
 
 #[test]
 fn a_picture_that_cannot_be_read_is_found() {
-    let check = |text: &'static str| check(&Block { tag: "mermaid", text, line: 1 });
+    let check = |text: &'static str| check(&Block { page: crate::page::GUIDE, tag: "mermaid", text, line: 1 });
     assert_eq!(check("sequenceDiagram\nparticipant A\nparticipant B as The server\nA->>B: call\n"), Ok(()));
     assert_eq!(check("stateDiagram-v2\n[*] --> working\nworking --> [*]: it ends\n"), Ok(()));
     assert_eq!(check("flowchart LR\na[\"One\"]\nb[\"Two\"]\na -- \"then\" --> b\n"), Ok(()));

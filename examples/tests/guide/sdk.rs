@@ -49,7 +49,8 @@ fn an_sdk_takes_in_as_many_packages_as_the_page_says() -> Result<()> {
         shell.args(["-c", &count.text.replace("mrtr-state", name)]).env("CARGO_NET_OFFLINE", "true");
         let counted = shell.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).output()?;
         let counted = String::from_utf8(counted.stdout)?.trim().to_owned();
-        let row = page::PAGE.lines().find(|line| line.starts_with(&format!("| [`{name}`]"))).ok_or("it has a row")?;
+        let row =
+            page::GUIDE.text.lines().find(|line| line.starts_with(&format!("| [`{name}`]"))).ok_or("it has a row")?;
         let cell = row.split(" | ").nth(2).ok_or("the row has a number")?;
         assert_eq!(cell.split(',').next(), Some(counted.as_str()), "{name}");
     }

@@ -3,6 +3,7 @@
 mod compare_official;
 mod doc_examples;
 mod fuzz;
+mod methods;
 mod mutants;
 mod programs;
 mod public_api;
@@ -51,6 +52,8 @@ enum Command {
     Soak(programs::Soak),
     /// List public items without an example that runs, and fail for crates in which all have one
     DocExamples,
+    /// List the public methods of the main types with a place that shows each, and check docs/guide/METHODS.md
+    Methods(methods::Options),
     /// Check each page's programs as a project of its own, with the dependencies that the page names
     ReadmeProjects,
     /// Resolve the facade beside the SQL libraries of others, which link SQLite too
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Chaos(options) => options.run(),
         Command::Soak(options) => options.run(),
         Command::DocExamples => doc_examples::run(),
+        Command::Methods(options) => methods::run(&options),
         Command::ReadmeProjects => readme_projects::run(),
         Command::SqlNeighbours => sql_neighbours::run(),
         Command::Bench(options) => options.run(),

@@ -9,8 +9,8 @@ use anyhow::Result;
 use crate::programs::{Chaos, Installation, Postgres, Soak, Store};
 use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo, print};
 use crate::{
-    Outcome, compare_official, doc_examples, programs, public_api, readme_projects, schema, sql_neighbours, tidy,
-    validate_examples,
+    Outcome, compare_official, doc_examples, methods, programs, public_api, readme_projects, schema, sql_neighbours,
+    tidy, validate_examples,
 };
 use report::{Ended, Row};
 
@@ -87,7 +87,7 @@ struct Run {
 
 /// The stages. Quick ones come first; clippy comes before the tests, since it tells sooner of code that does not
 /// compile.
-const STAGES: [Stage; 21] = [
+const STAGES: [Stage; 22] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -103,6 +103,7 @@ const STAGES: [Stage; 21] = [
     slow("self-test", |_| validate_examples::run(&validate_examples::Options::self_test())),
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
+    slow("methods", |_| methods::run(&methods::Options::default())),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
     slow("chaos", |_| Chaos::short(Store::Sqlite).run()),
     slow("chaos-postgres", |_| Chaos::short(Store::Postgres).run()),

@@ -35,14 +35,14 @@ use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # A file that kept one of them
+/// # A file that kept only one kind
 ///
 /// A file that [`SqliteTaskStore`] or [`SqliteSingleUse`] made gains the tables that it lacks, and processes that know
-/// only one kind go on with it, even those of an earlier version. A file knows only the uses that were noted in it. A
-/// file of tasks that begins to keep single use knows no earlier uses: like a new file, it refuses tokens that were
-/// issued earlier, so that no token that was used in another file is used again. To keep those tokens usable, open the
-/// file of single use in which their uses are noted. Either way, end the processes that note uses in one file before
-/// others note them in another.
+/// only one kind keep working with it, even those of an earlier version. A file knows only the uses that were noted in
+/// it. A file of tasks that begins to keep single use knows no earlier uses: like a new file, it refuses tokens that
+/// were issued earlier, so that no token that was used in another file is used again. To keep those tokens usable, open
+/// the file of single use in which their uses are noted. Either way, end the processes that note uses in one file
+/// before others note them in another.
 #[derive(Debug)]
 pub struct SqliteDatabase {
     tasks: SqliteTaskStore,

@@ -77,7 +77,8 @@ fn unwritable(error: rusqlite::Error) -> SqliteOpenError {
     }
 }
 
-/// SQLite does not wait by itself when two connections turn the log on at once, for fear of a deadlock.
+/// Turns the write-ahead log on, and tries again for five seconds: when two connections turn it on at once, SQLite
+/// fails instead of waiting, since waiting could deadlock.
 fn keep_write_ahead_log(connection: &Connection) -> Result<(), SqliteOpenError> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
@@ -92,10 +93,11 @@ fn keep_write_ahead_log(connection: &Connection) -> Result<(), SqliteOpenError> 
     }
 }
 
-/// Waits until other processes are done with the file, for ten seconds or somewhat more.
+/// Sleeps for a glance, and returns false after 30 000 of them, which take about ten seconds: then SQLite stops waiting
+/// for other processes.
 ///
-/// SQLite's own waiting soon sleeps a tenth of a second at a time, and a process that writes without a pause leaves a
-/// gap of microseconds: a process that sleeps so long hardly ever meets it.
+/// SQLite's own waiting soon sleeps a tenth of a second at a time, and a process that writes without a pause leaves
+/// gaps of microseconds: a process that sleeps that long hardly ever meets one.
 fn wait_for_others(times: i32) -> bool {
     thread::sleep(GLANCE);
     times < MOST_GLANCES

@@ -46,12 +46,12 @@ enum Kind {
 }
 
 impl Kind {
-    /// Finds a kind by the number of a file that began with it.
+    /// Finds a kind by the `application_id` of a file that began with it.
     fn of(application: i64) -> Option<Self> {
         [Self::Tasks, Self::SingleUse].into_iter().find(|kind| kind.application() == application)
     }
 
-    /// The number of a file that began with it: "mrtt" or "mrt1".
+    /// The `application_id` of a file that began with this kind: the ASCII bytes of "mrtt" or "mrt1".
     fn application(self) -> i64 {
         match self {
             Self::Tasks => 0x6d72_7474,
@@ -170,7 +170,7 @@ fn migrate_single_use(connection: &Connection, found: i64, now: Timestamp) -> ru
     connection.execute("UPDATE memory SET since = max(since, ?1)", [millis(now)]).map(drop)
 }
 
-/// SQLite's numbers have a sign; a moment past the largest one counts as that one.
+/// Converts a moment to a number of SQLite's, which has a sign: a moment past the largest number becomes that number.
 pub(crate) fn millis(moment: Timestamp) -> i64 {
     i64::try_from(moment.as_millis()).unwrap_or(i64::MAX)
 }
@@ -188,7 +188,7 @@ const PART: &str = "
 ";
 
 /// The steps that bring a file from each version of tasks to the next. A file without tasks has version 0. A released
-/// step stays as it is: files have been through it.
+/// step never changes, since existing files were migrated by it.
 const TASKS: [&str; 4] = [FIRST, TRIALS, TURNS, ACCOUNTS];
 
 const FIRST: &str = "
@@ -265,7 +265,8 @@ const FIRST: &str = "
     ) STRICT;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: they do not write these columns.
+/// The step to version 2, for tasks on trial. Processes of the previous version may have the file open, and keep
+/// working with it: they do not write these columns.
 const TRIALS: &str = "
     ALTER TABLE task ADD COLUMN counted_losses INTEGER NOT NULL DEFAULT 0;
     -- The fence of the run that was alone: one that another process has acquired since is not.
@@ -278,8 +279,9 @@ const TRIALS: &str = "
     CREATE INDEX task_by_reservation ON task (reserved_until) WHERE reserved_until IS NOT NULL;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task.
-/// The sums follow from what stands in the rows, whichever process writes or removes them.
+/// The step to version 3, for turns and for the bytes that tasks keep. Processes of the previous version may have the
+/// file open, and keep working with it: they do not write the bytes of a task. Triggers compute the sums from the rows,
+/// whichever process writes or removes them.
 const TURNS: &str = "
     CREATE INDEX task_by_turn ON task (tool, owner, attention, place, expires) WHERE attention IS NOT NULL;
     CREATE INDEX task_by_owner_expiry ON task (owner, expires) WHERE expires IS NOT NULL;
@@ -308,10 +310,10 @@ const TURNS: &str = "
     END;
 ";
 
-/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its
-/// owner's account. Every process counts open tasks by their owner, and what belongs to another account is moved there
-/// by what stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its
-/// own.
+/// The step to version 4, for accounts. Processes of the previous version may have the file open, and keep working with
+/// it: a task that they add counts in its owner's account. Every process counts open tasks by their owner; triggers
+/// look at the row, and move the count of a task that belongs to another account to that account. An account is also a
+/// row of `owner`: that of the owner itself, or one with a name of its own.
 const ACCOUNTS: &str = "
     ALTER TABLE task ADD COLUMN account INTEGER;
     UPDATE task SET account = owner;

@@ -69,12 +69,13 @@ impl SqliteSingleUse {
     pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
         let file = open(path.as_ref(), Needed::SingleUse(now))?;
         let since = since(&file.connection)?;
-        // Verbs are told the time, and tell of no changes: both are for tasks.
+        // Every verb on tokens gets the time as an argument and changes no tasks, so the clock and the watch are not
+        // used.
         let (clock, changes) = (Arc::new(SystemClock::default()), watch::channel(0).0);
         Ok(Self::over(since, Arc::new(Writer::start(|jobs| Worker::new(file, clock, jobs, changes))?)))
     }
 
-    /// Makes the store over an open file, which remembers since this moment.
+    /// Makes the store over an open file, which remembers the uses of tokens that were issued since this moment.
     pub(crate) fn over(since: Timestamp, writer: Arc<Writer>) -> Self {
         Self { since, writer }
     }

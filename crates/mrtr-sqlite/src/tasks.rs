@@ -68,7 +68,8 @@ pub struct SqliteTaskStore {
 struct Inner {
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
-    /// The number of the last change that is known of. Only clones of it wait.
+    /// The number of the last change that is known of. Callers wait on clones of this receiver, and the store itself
+    /// never does.
     changes: watch::Receiver<u64>,
     writer: Arc<Writer>,
     // Dropped in this order: the thread ends because no sender is left.
@@ -76,7 +77,7 @@ struct Inner {
     reader: JoinedOnDrop,
 }
 
-/// Something that the thread for reading does.
+/// A read that the thread for reading carries out.
 type Read = Box<dyn FnOnce() + Send>;
 
 impl SqliteTaskStore {

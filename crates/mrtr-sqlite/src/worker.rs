@@ -32,9 +32,10 @@ pub(crate) struct Worker {
     jobs: Receiver<Job>,
     /// The number of the last change of tasks that is known of.
     changes: watch::Sender<u64>,
-    /// Those who wait for the ends of reservations.
+    /// The callers that wait for reservations to end.
     waiting: Waiting,
-    /// The `data_version` that SQLite changes when another connection changes the file.
+    /// SQLite's `data_version`, which differs when another connection has changed the file; `None` before the first
+    /// look.
     version: Option<i64>,
     /// The number of verbs that the last transaction carried, and the time it took.
     last_batch: (usize, Duration),
@@ -93,9 +94,9 @@ impl Worker {
 
     /// Takes what is queued, as far as one transaction carries it.
     ///
-    /// Callers that were told together mostly come back together, one after the other. The first would have a trip to
-    /// the disk to itself, and the others the next one. So it waits until as many are there as last time, but no longer
-    /// than half of such a trip takes.
+    /// Callers that got their results together mostly come back together, one after the other. Without a wait, the
+    /// first would have a trip to the disk to itself, and the others the next one. So this waits until as many are
+    /// there as last time, but no longer than half of such a trip takes.
     fn gather(&self, first: Job) -> Gathered {
         let (expected, last_trip) = self.last_batch;
         let deadline = Instant::now() + (last_trip / 2).min(LONGEST_GATHERING);
@@ -118,8 +119,8 @@ impl Worker {
         gathered
     }
 
-    /// Writes all of them, and tells each caller afterwards: a caller that was told before the commit might act on what
-    /// a crash takes back.
+    /// Writes all of them, and answers each caller afterwards: a caller that was answered before the commit might act
+    /// on what a crash takes back.
     fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
         let failed = match self.write(&mut commands) {
             Ok(Written { last_change, ended }) => {

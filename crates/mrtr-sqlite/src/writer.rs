@@ -50,12 +50,13 @@ impl VerbError for SingleUseError {
     }
 }
 
-/// A verb, and where its result goes once the transaction is through.
+/// A verb that the thread runs in a transaction, with the caller that gets its result after the commit.
 pub(crate) trait WriteCommand: Send {
-    /// Fails if the whole transaction has to. A refusal of the verb alone is a result like any other.
+    /// Runs the verb. It fails only if the whole transaction has to; a refusal of the verb alone is a result like any
+    /// other.
     fn run(&mut self, batch: &mut Batch<'_>) -> rusqlite::Result<()>;
 
-    /// Says how it went: `failed` if the transaction did.
+    /// Sends the caller the result, or `failed`, if the transaction failed.
     fn report(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>);
 }
 
@@ -150,7 +151,7 @@ pub(crate) struct SqliteKeeper {
 }
 
 impl SqliteKeeper {
-    /// Blocks until so many leases are renewed, and returns a result for each.
+    /// Blocks until `leases` leases are renewed, and returns a result for each.
     pub(crate) fn renew_all<E: VerbError>(
         &self,
         leases: usize,

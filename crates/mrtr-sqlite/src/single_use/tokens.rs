@@ -155,8 +155,8 @@ impl Tokens<'_> {
 
     /// The row of a reservation that holds.
     ///
-    /// The lease does not count here. A round that is late and that no other has replaced may still say what it did:
-    /// losing that would leave an effect in doubt for nothing.
+    /// It may hold longer than its lease: a round that is late and that no other has replaced may still say what it
+    /// did. Losing that would leave an effect in doubt for nothing.
     fn held(&self, reservation: &Reservation, now: Timestamp) -> Result<i64, Failure> {
         let row = (number(reservation.fence()), *reservation.key().as_bytes(), millis(now));
         let id = self.connection.prepare_cached(HELD)?.query_row(row, |row| row.get(0)).optional()?;
@@ -226,8 +226,8 @@ impl Standing {
     }
 }
 
-/// A fence as SQLite takes it. One that we never gave out, which a stranger may make up, may become negative: it finds
-/// nothing either.
+/// Converts a fence to SQLite's numbers, which have a sign. A fence that a stranger made up may become negative, and
+/// then finds nothing.
 fn number(fence: u64) -> i64 {
     fence.cast_signed()
 }

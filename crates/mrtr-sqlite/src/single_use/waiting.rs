@@ -28,7 +28,7 @@ impl Waiting {
         self.by_fence.is_empty()
     }
 
-    /// Answers at once if the reservation is not held; otherwise when it ends.
+    /// Answers the caller at once if the reservation is not held, and otherwise when it ends.
     pub(crate) fn wait(
         &mut self,
         reservation: Reservation,

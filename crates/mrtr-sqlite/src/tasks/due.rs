@@ -17,7 +17,7 @@ use super::statements as sql;
 use super::tables::{Failure, Tables};
 use crate::schema::{millis, moment};
 
-/// The claim of a runner to tasks that are not on trial.
+/// The search for tasks that are not on trial and that a runner may acquire.
 struct Claim<'a> {
     wanted: &'a Wanted,
     /// The places of the tasks that run in its instance.
@@ -154,7 +154,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Takes a task of this account, if one is due and the account may have it. Returns true if it did.
+    /// Acquires a task of this account, if one is due and it is the account's turn. Returns true if it did.
     fn acquire_of(&mut self, account: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
         let name = self.account_name(account)?;
         if !claim.turns.admits(&name) {
@@ -174,7 +174,7 @@ impl Tables<'_> {
             head.record.apply(claim.wanted.event(), claim.now)?;
             self.keep(&head)?;
             claim.acquired.set_aside.extend(head.record.set_aside.map(|_| head.record.id));
-            // Others are put off by that, or on trial: those are not among these any more.
+            // If the event put the task off or put it on trial instead, the next search does not find it here again.
             if head.record.leased_until.is_some() {
                 claim.acquired.tasks.push(self.acquired(head)?);
                 claim.turns.take(&name);
@@ -282,7 +282,7 @@ impl Tables<'_> {
         Ok(next)
     }
 
-    /// Ends tasks of an account whose time is over, at most so many, and says how many.
+    /// Ends tasks of an account whose time is over, at most `most` of them, and returns their number.
     pub(super) fn expire_of_account(&mut self, account: i64, most: usize) -> Result<usize, Failure> {
         let now = self.clock.now();
         let most = limit(most.min(EXPIRED_PASSED_OVER));
@@ -328,7 +328,7 @@ impl Tables<'_> {
                 head = self.head_at(place)?;
             }
             if !head.record.is_on_trial() {
-                // A process of the version before has parked it, and left it among these.
+                // A process of the previous version parked the task, and left it among those on trial.
                 head.keep(self.connection)?;
                 continue;
             }
@@ -368,7 +368,7 @@ impl Tables<'_> {
     ) -> rusqlite::Result<Vec<(i64, i64)>> {
         let mut due: Vec<(i64, i64)> = Vec::new();
         for tool in tools {
-            // So many more as may be left out.
+            // The running ones are left out below, so it reads that many more.
             let of_tool = (tool, millis(now), limit(most.saturating_add(running.len())));
             let found = self.rows(sql::TRIALS, of_tool, |row| Ok((row.get(0)?, row.get(1)?, id(row, 2)?)))?;
             due.extend(found.iter().filter(|found| !running.contains(&found.2)).map(|found| (found.0, found.1)));
@@ -443,7 +443,7 @@ fn look(row: &Row<'_>) -> rusqlite::Result<Look> {
     Ok(Look { attention: moment(row.get(0)?), place: row.get(1)?, expires: expires.map(moment) })
 }
 
-/// The most tasks that are passed over before the first that a runner may have.
+/// The most tasks that a search passes over before it finds one that a runner may have.
 fn passed_over(running: &[i64]) -> i64 {
     limit(EXPIRED_PASSED_OVER + running.len())
 }

@@ -37,7 +37,7 @@ impl Head {
         let moment_at = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(moment));
         let (fence, leased_until, due) = (row.get::<_, i64>(12)?, moment_at(13)?, moment_at(14)?);
         let lost_runs = row.get(17)?;
-        // A process of the version before leaves what it does not know as it was, though it takes the task or wakes it.
+        // A process of the previous version takes or wakes a task without changing the columns that it does not know.
         let alone = leased_until.is_some() && row.get::<_, Option<i64>>(22)? == Some(fence);
         let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(24)? };
         let record = TaskRecord {
@@ -65,7 +65,7 @@ impl Head {
             reserved_until: moment_at(23)?,
             set_aside,
         };
-        // What a process of the version before wrote may not follow from the record as it is read here.
+        // What a process of the previous version wrote may not follow from the record as it is read here.
         let (attention, trial, expires) = (row.get(25)?, row.get(26)?, row.get(27)?);
         let searched = Searched { attention, trial, expires, ..Searched::of(&record) };
         Ok(Self { place: row.get(0)?, owner: row.get(1)?, record, searched })

@@ -137,8 +137,9 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Option<KeptQuestion>> {
     key.map(|key| Ok(KeptQuestion { key, body: row.get(RECORD_COLUMNS + 3)? })).transpose()
 }
 
-/// The number of columns of a record, before those that stand beside it.
+/// The number of columns of a record. A statement's other columns come after them.
 const RECORD_COLUMNS: usize = 29;
-/// The most tasks that are named at once: a caller that has more to look at looks at all it has.
+/// The most tasks that a reader names as changed. If more have changed, it says so, and the caller looks at all that it
+/// has.
 const MOST_NAMED: usize = 256;
 const MOST_IDLE: usize = 4;

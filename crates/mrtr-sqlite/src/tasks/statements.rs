@@ -68,8 +68,8 @@ statements! {
     NEXT_TRIAL = "SELECT trial, id FROM task
                   WHERE tool = ?1 AND trial > ?2 AND (expires IS NULL OR expires > ?2)
                   ORDER BY trial LIMIT ?3";
-    /// Finds tasks that may be waiting only because the clock was set back. A task that said when to look again is not
-    /// among them, unless it said so later than now.
+    /// Finds tasks that may be waiting only because the clock was set back. It leaves out a task that said itself when
+    /// to look again, unless, by the clock, it said so in the future.
     WAITING = "SELECT place FROM task WHERE tool = ?1 AND attention > ?2
                AND (leased_until IS NOT NULL OR lost_runs > 0 OR updated > ?2)";
     WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";

@@ -272,7 +272,7 @@ impl Tables<'_> {
         Ok(head.ok_or(StoreError::NotFound)?)
     }
 
-    /// Notes that a task changes, and gives the number of the change.
+    /// Notes that a task changes, and returns the number of the change.
     fn note(&mut self, id: TaskId) -> rusqlite::Result<i64> {
         let number = self.insert(sql::ADD_CHANGE, [id.as_bytes()])?;
         self.last_change = Some(number.cast_unsigned());

@@ -160,7 +160,7 @@ impl Attempts {
     }
 }
 
-/// Between half of a pause and all of it.
+/// Returns a random duration between half of a pause and all of it, so that callers do not retry in step.
 pub(crate) fn varied(pause: Duration) -> Duration {
     Backoff::varied(pause, (RandomState::new().hash_one(()) >> 32) as u32)
 }

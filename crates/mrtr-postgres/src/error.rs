@@ -18,13 +18,13 @@ pub enum ConnectError {
     /// The address cannot be read, or asks for something that is not there.
     #[error("the address of the database cannot be used")]
     Address(#[source] Box<dyn Error + Send + Sync>),
-    /// No connection was made in time.
+    /// No connection could be made, or none in time.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// The server is older than those that this crate is tested with.
     #[error("the database is PostgreSQL {found}; 15 or newer is needed")]
     OldServer {
-        /// Its version.
+        /// The server's version.
         found: String,
     },
     /// The database is a replica, or takes no writes for another reason.
@@ -38,7 +38,7 @@ pub enum ConnectError {
     OlderSchema {
         /// The schema.
         schema: Schema,
-        /// Its version; 0 if it is not there.
+        /// The schema's version; 0 if it is not there.
         found: i32,
         /// The version that we need.
         needed: i32,
@@ -48,7 +48,7 @@ pub enum ConnectError {
     NewerSchema {
         /// The schema.
         schema: Schema,
-        /// Its version.
+        /// The schema's version.
         found: i32,
         /// The latest that we know.
         known: i32,

@@ -38,7 +38,7 @@ impl Failure {
         matches!(self, Self::Unreachable(_) | Self::Collided(_) | Self::Unsure(_))
     }
 
-    /// The constraint of a table that a statement broke, if it broke one.
+    /// The unique constraint that a statement broke, if it broke one.
     pub(crate) fn broken_constraint(&self) -> Option<&str> {
         let Self::Refused(error) = self else { return None };
         let error = error.as_db_error().filter(|error| *error.code() == SqlState::UNIQUE_VIOLATION)?;
@@ -88,7 +88,7 @@ fn judge(error: &DbError) -> Verdict {
     }
 }
 
-/// The failure of a verb on a task: the task refused it, or a statement failed.
+/// The failure of a verb on a task: the state machine refused it, or a statement failed.
 #[derive(Debug)]
 pub(crate) enum VerbFailure {
     Verb(StoreError),

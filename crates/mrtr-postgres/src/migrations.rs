@@ -102,7 +102,7 @@ fn unreachable(error: PoolError) -> ConnectError {
     ConnectError::Unreachable(error.into())
 }
 
-/// PostgreSQL 15, as the server numbers itself.
+/// PostgreSQL 15, as `server_version_num` gives it.
 const OLDEST_SERVER: i32 = 150_000;
 
 const STATE: &str = "SELECT current_setting('server_version_num') AS number, current_setting('server_version') AS version, \

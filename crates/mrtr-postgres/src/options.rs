@@ -189,7 +189,8 @@ impl PostgresOptions {
         Self { migrates, ..self }
     }
 
-    /// Secures connections where the address says so (`sslmode=require`).
+    /// Sets the TLS configuration of connections, where the address asks for TLS: always with `sslmode=require`, and
+    /// where the server offers TLS with `sslmode=prefer`, the default.
     ///
     /// ```
     /// use mrtr_postgres::PostgresOptions;

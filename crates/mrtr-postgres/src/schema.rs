@@ -16,7 +16,7 @@ use std::str::FromStr;
 pub struct Schema(String);
 
 impl Schema {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,8 +39,8 @@ impl fmt::Display for Schema {
     }
 }
 
-/// Takes names that need no quoting, since they are written into statements, and that leave room for the name of a
-/// channel.
+/// Accepts only names that need no quoting, since statements contain them as they are, and that are short enough for a
+/// suffix in the name of a channel.
 impl FromStr for Schema {
     type Err = NoSchemaName;
 

@@ -33,7 +33,7 @@ macro_rules! statements {
                 }
             }
 
-            /// All of them by name, for tests that read their plans.
+            /// Returns all statements by name, for tests that read their plans.
             #[cfg(test)]
             pub(crate) fn all(&self) -> Vec<(&'static str, &$crate::statement::Statement)> {
                 vec![$((stringify!($name), &self.$name)),*]
@@ -42,7 +42,7 @@ macro_rules! statements {
     };
 }
 
-/// The time of the database.
+/// The database's time, in milliseconds since 1970, as an expression of SQL.
 macro_rules! clock {
     () => {
         "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"

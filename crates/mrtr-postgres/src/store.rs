@@ -78,9 +78,9 @@ pub(crate) struct Inner {
     last_purge: Mutex<Option<Instant>>,
     /// The number of the last verb under a reservation, in this process.
     last_number: AtomicI64,
-    /// Something may have changed: look.
+    /// Wakes the background task that looks for changes.
     look: Arc<Notify>,
-    /// Something was changed here: tell others.
+    /// Wakes the background task that notifies other instances of a change made here.
     tell: Arc<Notify>,
 }
 
@@ -162,17 +162,17 @@ impl PostgresOptions {
 }
 
 impl Inner {
-    /// The time of a test; `None` where the database's counts.
+    /// The time of a test's clock; `None` where the database's clock counts.
     fn told_now(&self) -> Option<i64> {
         self.clock.as_ref().map(|clock| millis(clock.now()))
     }
 
-    /// The time that a verb was told, in a test; `None` where the database's counts.
+    /// The time that a verb got as an argument, in a test; `None` where the database's clock counts.
     fn told(&self, now: Timestamp) -> Option<i64> {
         self.clock.as_ref().map(|_| millis(now))
     }
 
-    /// The time: that of a test, or the database's as it was read.
+    /// The time of a test's clock, or else the database's time, as a statement read it.
     fn now_or(&self, read: Timestamp) -> Timestamp {
         self.clock.as_ref().map_or(read, |clock| clock.now())
     }
@@ -189,7 +189,7 @@ impl Inner {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Lets those who wait look for changes, here and elsewhere.
+    /// Has waiting callers look for changes, in this instance and in others.
     fn signal(&self) {
         self.look.notify_one();
         self.tell.notify_one();

@@ -18,7 +18,7 @@ pub(crate) enum Tls {
     Rustls(tokio_postgres_rustls::MakeRustlsConnect),
 }
 
-/// A connection by itself, and the task that drives it: it ends when the connection does.
+/// A connection outside the pool, and the task that drives it, which ends when the connection does.
 pub(crate) struct Listening {
     pub(crate) client: Client,
     pub(crate) driver: JoinHandle<()>,

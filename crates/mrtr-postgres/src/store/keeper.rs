@@ -35,8 +35,8 @@ impl Keeper {
         Self { inner: Arc::clone(inner), connection: None, runtime: None }
     }
 
-    /// Carries out a statement, within the time that one has. It replaces a connection that was lost while nothing was
-    /// renewed.
+    /// Carries out a statement within [`statement_timeout`](crate::PostgresOptions::statement_timeout). If it fails on
+    /// an open connection, which may have been lost since the last renewal, this opens another one and tries once more.
     fn query(&mut self, statement: &Statement, params: &Params<'_>) -> Result<Vec<Row>, Failure> {
         let runtime = match self.runtime.take() {
             Some(runtime) => runtime,

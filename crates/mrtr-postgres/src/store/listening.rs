@@ -39,10 +39,11 @@ pub(super) async fn tell(inner: Arc<Inner>) {
     }
 }
 
-/// Looks for what changed when there is a hint, and now and then without one.
+/// Looks for changes whenever a notification hints at one, and, since notifications can be lost, at least once a
+/// `poll`.
 pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
     loop {
-        // Without a hint when the time is over.
+        // When the time is over, it looks without a hint.
         drop(timeout(varied(poll), inner.look.notified()).await);
         if inner.tail.is_watched()
             && let Err(error) = inner.tail.look(&inner.database, &inner.tasks).await
@@ -54,7 +55,7 @@ pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
     }
 }
 
-/// Opens a connection of its own, on which notifications are heard.
+/// Opens a separate connection that listens for notifications.
 pub(super) async fn connect(inner: &Inner, address: &Config) -> Result<Listening, tokio_postgres::Error> {
     let listening = inner.tls.listen(address, Arc::clone(&inner.look)).await?;
     listening.client.batch_execute(&format!("LISTEN {}", inner.schema.channel())).await?;

@@ -241,7 +241,7 @@ impl Inner {
         }
     }
 
-    /// Tells those who wait, here and elsewhere, that reservations have ended.
+    /// Tells the callers that wait, in this process and in others, that reservations have ended.
     fn have_ended(&self, fences: impl IntoIterator<Item = i64>) {
         self.waiting.ended(fences);
         self.signal();
@@ -334,8 +334,7 @@ impl Memory {
     }
 }
 
-/// The fence and the key. A fence that we never gave out, which a stranger may make up, may become negative: it finds
-/// nothing either.
+/// The fence and the key, as columns. A fence that a stranger made up may become negative, and then finds nothing.
 fn named(reservation: &Reservation) -> (i64, Vec<u8>) {
     (reservation.fence().cast_signed(), reservation.key().as_bytes().to_vec())
 }
@@ -366,11 +365,11 @@ impl Waiting {
         crowds.keys().copied().collect()
     }
 
-    /// Tells those who wait for these reservations.
+    /// Tells the callers that wait for these reservations that they have ended.
     pub(crate) fn ended(&self, fences: impl IntoIterator<Item = i64>) {
         let mut crowds = self.crowds();
         for fence in fences {
-            // Those who wait find the other end gone.
+            // This drops the sender, which wakes the callers.
             crowds.remove(&fence);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::statement::{clock, statements};
 
-/// The time: what the verb was told in a test, or the database's.
+/// The time: the verb's argument in a test, or else the database's clock.
 macro_rules! time {
     ($told:literal) => {
         concat!("time AS MATERIALIZED (SELECT coalesce(", $told, ", ", clock!(), ") AS now)")
@@ -16,8 +16,8 @@ macro_rules! lapses {
     };
 }
 
-/// The reservation is held. Its lease does not count here: a round that is late and that no other has replaced may
-/// still say what it did, and losing that would leave an effect in doubt for nothing.
+/// The reservation is held. It may be held longer than its lease: a round that is late and that no other has replaced
+/// may still say what it did, and losing that would leave an effect in doubt for nothing.
 macro_rules! held {
     () => {
         "redemption.fence = $1 AND redemption.key = $2 AND redemption.lapses IS NOT NULL \

@@ -40,7 +40,7 @@ struct Look {
 #[derive(Debug, Default)]
 struct Log {
     changes: VecDeque<TaskId>,
-    /// The number of the last one; changes are numbered from 1.
+    /// The number of the last change; changes are numbered from 1.
     last: u64,
     /// The number up to which the log does not know which tasks changed.
     forgotten: u64,
@@ -151,7 +151,8 @@ impl Log {
 /// The most tasks that are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;
 const MOST_KEPT: usize = 8192;
-/// The time for which a look is trusted: less than changes are kept.
+/// The time for which the last look is trusted. It is shorter than the time for which changes are kept, so that a
+/// trusted look has missed none.
 const LONGEST_TRUSTED: Duration = Duration::from_secs(30);
 const KEPT: Duration = Duration::from_mins(1);
 

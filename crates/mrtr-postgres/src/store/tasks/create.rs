@@ -107,8 +107,8 @@ impl Inner {
         Ok(if has_id { Attempt::SameId } else { Attempt::Gone })
     }
 
-    /// Returns how many more open tasks are counted than the account has. An instance of the version before counts the
-    /// end of a task for its owner, and knows no other account.
+    /// Returns by how many the count of open tasks is above what the account has. An instance of the previous version
+    /// counts the end of a task for its owner, and knows no other account.
     async fn overcounted(&self, task: &NewTask, counted: usize) -> Result<usize, Failure> {
         let Some(account) = own_name(&task.record) else { return Ok(0) };
         let rows = self.database.read(&self.tasks.recount_open, &[&account]).await?;
@@ -138,7 +138,7 @@ fn own_name(record: &TaskRecord) -> Option<&str> {
 
 enum Attempt {
     Added(Created),
-    /// The account has so many more open tasks than it may have.
+    /// The account has no place for another open task until this many have ended.
     Full(usize),
     TooMuch(StoreError),
     SameFlow(Head),
@@ -146,7 +146,7 @@ enum Attempt {
     Gone,
 }
 
-/// The answer of the statement.
+/// The row that the statement `create` returns.
 struct Tried {
     now: i64,
     is_added: bool,

@@ -100,7 +100,7 @@ impl Inner {
             is_behind_expired = !behind_expired.is_empty();
             // More than once only if some owners have fewer than their part, or lost runs of theirs are counted.
             while !due.tasks.is_empty() {
-                // Those on trial are among the settled still, and were told of above.
+                // The tasks on trial are still in `settled`, and those set aside among them were reported above.
                 let told = settled.len();
                 claim.settle_lost(&mut due, now, &mut settled)?;
                 claim.take(due, &mut taken, runs, now, &mut settled)?;
@@ -142,7 +142,7 @@ impl Inner {
         self.end(&work, &heads).await
     }
 
-    /// Ends tasks of these owners whose time is over, at most so many of each, and says how many.
+    /// Ends tasks of these owners whose time is over, at most `most` of each, and returns their number.
     pub(crate) async fn expire_of(&self, owners: &[Id], most: usize) -> Result<usize, VerbFailure> {
         let connection = self.database.connection().await?;
         connection.prepare(&[&self.tasks.expired_of]).await?;
@@ -195,7 +195,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Begins, with the first statement in the same trip, and reads rows that others leave alone from then on.
+    /// Locks rows and reads them: other sessions leave them alone until the transaction ends. The first call begins the
+    /// transaction, in the same trip as its statement.
     async fn lock(&mut self, statement: &Statement, params: &Params<'_>) -> Result<Vec<Head>, Failure> {
         let rows = if self.has_begun {
             self.connection.query(statement, params).await?
@@ -348,18 +349,18 @@ impl Work<'_> {
     }
 }
 
-/// The claim of a runner to tasks that are not on trial.
+/// The search for tasks that are not on trial and that a runner may acquire.
 struct Claim<'a> {
     wanted: &'a Wanted,
     tools: Vec<&'a str>,
     running: Vec<Id>,
-    /// The turns, with what it has got so far.
+    /// The turns, which count what the runner has got so far.
     turns: Turns,
-    /// The number of tasks that it still wants.
+    /// The number of tasks that the runner still wants.
     missing: usize,
-    /// The owner whose task it has got last.
+    /// The owner of the task that the runner got last.
     last: Option<Id>,
-    /// The place where turns go on next.
+    /// The owner after whom the runner's next search begins.
     turn: Option<Id>,
 }
 
@@ -373,12 +374,12 @@ impl<'a> Claim<'a> {
         Self { wanted, tools, running, turns: wanted.turns.clone(), missing: wanted.most, last: None, turn }
     }
 
-    /// The owner after whom turns began.
+    /// The owner after whom this search began.
     fn began(&self) -> Id {
         self.wanted.turns.after().map_or(Id::ZEROS, |Turn(turn)| Id(turn.to_be_bytes()))
     }
 
-    /// The owner after whom turns go on.
+    /// The owner after whom this search continues.
     fn after(&self) -> Id {
         self.last.unwrap_or_else(|| self.began())
     }
@@ -387,8 +388,8 @@ impl<'a> Claim<'a> {
         self.turns.refused().map(Id::of_account).collect()
     }
 
-    /// Counts runs that were lost: their tasks are put off, on trial or set aside, and others of their owners come in
-    /// their place. If there are any, it empties `due`, which the caller reads again.
+    /// Counts runs that were lost: their tasks are put off, put on trial or set aside, and other tasks of their owners
+    /// come in their place. If there are any, this empties `due`, and the caller reads it again.
     fn settle_lost(&self, due: &mut Due, now: Timestamp, settled: &mut Vec<Head>) -> Result<(), VerbFailure> {
         let mut turns = self.turns.clone();
         let mut lost = Vec::new();
@@ -485,11 +486,11 @@ fn turn_of(Id(key): Id) -> Turn {
 
 /// Tasks on trial that are locked.
 struct Trials {
-    /// Those whose runs were lost, and those that are not on trial any more.
+    /// The tasks whose runs were lost, and those that are no longer on trial.
     settled: Vec<Head>,
-    /// The one that waited longest.
+    /// The task that has waited longest.
     first: Option<Trial>,
-    /// True if an instance makes room for one.
+    /// True if an instance is making room for a task on trial.
     is_reserved: bool,
     /// The time since which the first task that is not on trial is due, if any is.
     others: Option<Timestamp>,
@@ -498,12 +499,13 @@ struct Trials {
 
 struct Trial {
     head: Head,
-    /// True if it is to be written.
+    /// True if the record has changed and has to be written.
     is_changed: bool,
 }
 
 impl Trials {
-    /// Counts runs that were lost: their tasks are put off or set aside whether or not a runner can have them.
+    /// Reads the locked tasks, and counts runs that were lost: their tasks are put off or set aside whether or not a
+    /// runner can have them.
     fn read(rows: &[Row], now: Timestamp) -> Result<Self, Failure> {
         let heads: Vec<_> = rows.iter().map(Head::read).collect::<Result<_, _>>()?;
         let is_reserved = rows.first().map(|row| value(row, COLUMNS)).transpose()?.unwrap_or(false);
@@ -521,7 +523,7 @@ impl Trials {
 impl Trial {
     fn settled(mut head: Head, now: Timestamp) -> Self {
         let is_lapsed = head.record.apply(Event::Lapse, now).is_ok();
-        // One that is not on trial was parked by an instance of the version before, which left it among these.
+        // A task that is not on trial was parked by an instance of the previous version, which left it among these.
         let is_changed = is_lapsed || !head.record.is_on_trial();
         Self { head, is_changed }
     }
@@ -576,7 +578,8 @@ fn each<T>(columns: &[Columns<'_>], column: impl Fn(&Columns<'_>) -> T) -> Vec<T
     columns.iter().map(column).collect()
 }
 
-/// Begins a transaction. Others need not wait for its locks if the instance stops half way.
+/// Begins a transaction. If the instance stops halfway, the database ends it after five seconds, so that others do not
+/// wait for its locks.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
 /// The pause before a runner looks again for a row that another session has locked. If that session changes it, it says
 /// so.

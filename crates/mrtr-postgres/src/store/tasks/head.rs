@@ -31,8 +31,7 @@ impl Head {
         let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
         let (fence, lost_runs) = (value::<i64>(row, 14)?, value::<i32>(row, 19)?.cast_unsigned());
         let (leased_until, due) = (moment_at(15)?, moment_at(16)?);
-        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes
-        // it.
+        // An instance of the previous version takes or wakes a task without changing the columns that it does not know.
         let alone = leased_until.is_some() && value::<Option<i64>>(row, 25)? == Some(fence);
         let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(27)? };
         let revision = u8::try_from(value::<i32>(row, 5)?).ok().and_then(Revision::from_number);
@@ -81,10 +80,10 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
     Ok(Some((end, moment(value(row, 22)?))))
 }
 
-/// The number of columns of a record and the time, before those that stand beside them.
+/// The number of columns that hold a record and the time. A statement's other columns come after them.
 pub(crate) const COLUMNS: usize = 32;
 
-/// A value of a row.
+/// Reads a column of a row.
 pub(crate) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(|error| Failure::Unreadable(error.into()))
 }

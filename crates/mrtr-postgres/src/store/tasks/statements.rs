@@ -95,7 +95,7 @@ macro_rules! next_owner {
     };
 }
 
-/// The owners that are looked at, from the one behind `$5` on, and then those before it: a skip scan.
+/// Selects up to 64 owners by a skip scan: those after `$5`, and then, from the first owner on, those up to it.
 macro_rules! seen {
     () => {
         concat!(
@@ -142,8 +142,8 @@ statements! { TaskStatements:
     head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
-    /// Adds a task. It says the time, whether the task was added, whether its flow has one, and how many the account
-    /// had open. It also says how many bytes the account's tasks kept, and how many all tasks did.
+    /// Adds a task. It returns the time, whether the task was added, whether its flow already had one, how many open
+    /// tasks the account had, how many bytes the account's tasks kept, and how many all tasks kept.
     create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8, UUID,
         TEXT) =
         "WITH ", time!("$13"),
@@ -206,8 +206,8 @@ statements! { TaskStatements:
         came AS (INSERT INTO @shown (task, result) SELECT $1, $29 WHERE $29 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
         INSERT INTO @change (task) SELECT $26 FROM kept";
-    /// Folds entries. The record stays as it is but for its version, so that of two statements that fold, or of one
-    /// that is sent twice, one takes effect.
+    /// Folds entries. Of the record only the version, the stamp and the number of bytes change. If two statements fold,
+    /// or if one is sent twice, only one takes effect, since the version has changed for the other.
     compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH first AS MATERIALIZED (\
             SELECT number, octet_length(bytes) AS length FROM @entry WHERE task = $1 AND number > 0 \
             ORDER BY number LIMIT $4), \
@@ -220,9 +220,9 @@ statements! { TaskStatements:
         put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
             AND EXISTS (SELECT FROM kept)) \
         SELECT place FROM kept";
-    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task
-    /// is there, whether it has ended, and whether the run has it. It leaves out what another session has locked, which
-    /// would keep the others waiting.
+    /// Renews the leases of runs that have their tasks, and returns for each run whether it was renewed, whether its
+    /// task is there, whether the task has ended, and whether the run has it. It leaves out what another session has
+    /// locked, since waiting for that would hold up the other leases.
     renew_all(UUID_ARRAY, INT8_ARRAY, INT8, INT8, INT8) = "WITH ", time!("$4"), ", \
         run AS MATERIALIZED (SELECT run.number, run.fence, task.place FROM unnest($1, $2) WITH ORDINALITY AS run (id, fence, number) \
             LEFT JOIN LATERAL (SELECT place FROM @task WHERE task.id = run.id OFFSET 0) AS task ON true), \

@@ -19,7 +19,7 @@ use crate::values::{Id, limit};
 pub(crate) enum Write<'a> {
     /// Nothing, not even the record.
     Nothing,
-    /// Nothing but the record, and no caller is told.
+    /// Nothing but the record, without noting a change that would wake callers.
     Silently,
     /// Nothing but the record.
     Record,
@@ -29,12 +29,12 @@ pub(crate) enum Write<'a> {
     Recorded { entries: Vec<&'a [u8]>, closed: &'a [String], opened: &'a [KeptQuestion], message: Option<&'a [u8]> },
     /// The result of the task.
     End { result: Option<&'a [u8]> },
-    /// These entries in the place of the first so many. The record stays.
+    /// These entries in the place of the first `first` ones. The record stays.
     Folded { first: usize, entries: &'a [u8] },
 }
 
 impl Write<'_> {
-    /// The bytes that a task keeps more after it, or less.
+    /// The number of bytes by which the write changes what a task keeps.
     fn added_bytes(&self, head: &Head) -> i64 {
         let length = |bytes: &[u8]| limit(bytes.len());
         let entries = |entries: &[&[u8]]| entries.iter().map(|entry| length(entry)).sum::<i64>();
@@ -47,7 +47,7 @@ impl Write<'_> {
             Write::Recorded { entries: added, opened, .. } => {
                 entries(added) + opened.iter().map(|question| length(&question.body)).sum::<i64>()
             }
-            // Where entries are folded the statement knows, and nothing else adds any.
+            // Where entries are folded, the statement computes it, and other writes add none.
             _ => 0,
         }
     }
@@ -131,7 +131,7 @@ impl Inner {
         rows.first().map(Head::read).transpose()
     }
 
-    /// Writes a task, and returns true if it still stood as it was read.
+    /// Writes a task, and returns false if another writer has changed it since it was read.
     async fn write(
         &self,
         connection: &Connection<'_>,
@@ -147,7 +147,7 @@ impl Inner {
         let Head { place, version, last_entry, shard, .. } = *head;
         let added_bytes = write.added_bytes(head);
         let uncounted = head.bytes + added_bytes - head.counted;
-        // A place that many write to: it is written when it is worth it.
+        // Tasks share these counters, so many writers meet there: bytes are counted only once enough have gathered.
         let is_counted = head.record.ended.is_some() || uncounted.unsigned_abs() >= UNCOUNTED_BYTES;
         let counted_bytes = if is_counted { uncounted } else { 0 };
         let target = Target { place, version, stamp, last_entry: last_entry + added, added_bytes, counted_bytes };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::Cluster;
 use crate::programs::{self, Afterwards};
 
-/// A pgbouncer before a [`Cluster`], which shares connections between transactions.
+/// A pgbouncer in front of a [`Cluster`]: clients share its connections to the server, one transaction each.
 ///
 /// ```
 /// use mrtr_postgres_cluster::{Bouncer, Cluster};
@@ -27,8 +27,8 @@ pub struct Bouncer {
 }
 
 impl Bouncer {
-    /// Starts one. Where pgbouncer is not installed, this returns `None` and says so on standard error, and panics
-    /// where `CI` is set.
+    /// Starts a pgbouncer in front of this cluster. Where pgbouncer is not installed, this returns `None` and says so
+    /// on standard error, and panics where `CI` is set.
     ///
     /// # Panics
     ///
@@ -68,7 +68,7 @@ impl Bouncer {
         Ok(Self { port, cluster, _taken_down: taken_down })
     }
 
-    /// The address that reaches a database of its cluster through it.
+    /// Returns the address that reaches a database through this pgbouncer, given the address that reaches it directly.
     pub fn before(&self, direct: &str) -> String {
         direct.replace(&format!(":{}/", self.cluster), &format!(":{}/", self.port))
     }

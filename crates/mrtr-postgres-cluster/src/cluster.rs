@@ -42,8 +42,9 @@ impl Cluster {
         programs::postgres().is_some()
     }
 
-    /// Returns the server that all tests of a program share. It waits for no disk, since tests need not. Where
-    /// PostgreSQL is not installed, this returns `None` and says so on standard error, and panics where `CI` is set.
+    /// Returns the server that all tests of a program share. It does not wait for the disk (`fsync=off`), since tests
+    /// do not need that. Where PostgreSQL is not installed, this returns `None` and says so on standard error, and
+    /// panics where `CI` is set.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&["fsync=off", "max_connections=300"])).as_ref()
@@ -91,17 +92,17 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The address of a database in it, as the superuser.
+    /// Returns the address of a database in this cluster, as the superuser.
     pub fn address(&self, database: &str) -> String {
         format!("postgres://mrtr@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The port on which it listens.
+    /// Returns the port on which the server listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address of a new, empty database.
+    /// Creates an empty database, and returns its address.
     pub fn fresh_database(&self) -> io::Result<String> {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let port = self.port.to_string();
@@ -109,25 +110,25 @@ impl Cluster {
         Ok(self.address(&name))
     }
 
-    /// One of PostgreSQL's programs, such as `pg_dump`.
+    /// Makes a command that runs one of PostgreSQL's programs, such as `pg_dump`, as a user other than root.
     pub fn program(&self, name: &str) -> Command {
         let mut command = unprivileged(self.programs.join(name));
         command.current_dir("/");
         command
     }
 
-    /// Stops it as a crash would, and starts it again.
+    /// Stops the server as a crash would, and starts it again.
     pub fn restart(&self) -> io::Result<()> {
         self.stop()?;
         self.resume()
     }
 
-    /// Stops it as a crash would.
+    /// Stops the server as a crash would.
     pub fn stop(&self) -> io::Result<()> {
         run(self.program("pg_ctl").args(["-m", "immediate", "-w", "stop", "-D"]).arg(self.folder.join("data")))
     }
 
-    /// Starts it after [`stop`](Self::stop).
+    /// Starts the server again after [`stop`](Self::stop).
     pub fn resume(&self) -> io::Result<()> {
         let mut options = format!("-p {} -k {} -c listen_addresses=127.0.0.1", self.port, self.folder.display());
         for setting in &self.settings {

@@ -34,7 +34,7 @@ pub(crate) fn unprivileged(program: impl AsRef<Path>) -> Command {
     command
 }
 
-/// Makes a folder over to that user.
+/// Gives a folder to the user as whom [`unprivileged`] runs programs, if this process is root.
 pub(crate) fn make_over(folder: &Path) -> io::Result<()> {
     if is_root() {
         run(Command::new("chown").arg("postgres:postgres").arg(folder))?;
@@ -61,7 +61,8 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Says that something was left out since a program is missing. In CI that is a failure.
+/// Says on standard error that something was left out since a program is missing. Where `CI` is set, this panics
+/// instead.
 pub(crate) fn left_out(program: &str) {
     assert!(std::env::var_os("CI").is_none(), "{program} is not installed, and CI leaves nothing out");
     let line = format!("left out: {program} is not installed\n");
@@ -69,7 +70,7 @@ pub(crate) fn left_out(program: &str) {
     drop(io::stderr().write_all(line.as_bytes()));
 }
 
-/// A shell that goes on with its script once this value is gone, or the process is.
+/// A shell whose script continues once this value is dropped or the process has ended, however it ended.
 #[derive(Debug)]
 pub(crate) struct Afterwards {
     shell: Child,
@@ -77,7 +78,8 @@ pub(crate) struct Afterwards {
 }
 
 impl Afterwards {
-    /// In a script, `$1` is the folder. `wait_for_owner` returns when the owner is gone.
+    /// Starts a shell with this script, and removes the folder after it. In a script, `$1` is the folder, and
+    /// `wait_for_owner` returns when the owner is gone.
     pub(crate) fn run(script: &str, folder: &Path) -> io::Result<Self> {
         let script = format!("wait_for_owner() {{ cat >/dev/null; }}\n{script}\nrm -rf -- \"$1\"");
         let mut shell = unprivileged("/bin/sh");

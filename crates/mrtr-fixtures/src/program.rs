@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A program that serves, until this is dropped.
+/// A server program that runs until this value is dropped, which kills it.
 #[derive(Debug)]
 pub struct Program {
     process: Child,
@@ -14,7 +14,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it where `with_address` tells it to, and waits until it listens there.
+    /// Starts the program with a free address, which `with_address` adds to its command, and waits until it listens
+    /// there.
     pub fn start(path: &str, with_address: impl Fn(&mut Command, SocketAddr)) -> Self {
         let start = || {
             let address = free_address();
@@ -22,16 +23,18 @@ impl Program {
             with_address(&mut command, address);
             Self::try_at(address, command)
         };
-        // An address that was free may be taken when the program gets there.
+        // Another process may have taken the address before the program gets there.
         (0..5).find_map(|_| start()).expect("the program does not listen")
     }
 
-    /// Starts it, and waits until it listens at this address, which the command passes on or the program has built in.
+    /// Starts the program, and waits until it listens at this address, which the command passes on or the program has
+    /// built in.
     pub fn start_at(address: SocketAddr, command: Command) -> Self {
         Self::try_at(address, command).expect("the program does not listen")
     }
 
-    /// Starts it, and waits until it listens; `None` if it ends before that.
+    /// Starts the program, and waits until it listens. Returns `None` if it ends before that, or does not listen within
+    /// ten seconds.
     fn try_at(address: SocketAddr, mut command: Command) -> Option<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().expect("the program is built");
@@ -58,7 +61,7 @@ impl Program {
         format!("http://{}{path}", self.address)
     }
 
-    /// Tells it to end with `SIGTERM`, as a platform does.
+    /// Asks the program to end, by `SIGTERM`, as a platform does.
     pub fn terminate(&self) {
         let told = Command::new("kill").args(["-TERM", &self.process.id().to_string()]).status();
         assert!(told.expect("there is `kill`").success(), "it runs");
@@ -89,8 +92,8 @@ impl Drop for Program {
     }
 }
 
-/// Returns true if there is a listener. Where there is none yet, a connection may be made from the very port that it
-/// goes to, and meet itself.
+/// Returns true if there is a listener. Where there is none yet, the system may make the connection from the very port
+/// that it goes to, so that it meets itself: that does not count.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }

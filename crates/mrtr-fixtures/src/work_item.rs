@@ -42,9 +42,9 @@ pub struct Original {
     pub duplicate_of_id: u64,
 }
 
-/// The first question.
+/// The first question of `update_work_item`.
 pub const HOW: &str = "How was this bug resolved?";
-/// The second one.
+/// The second question, about a duplicate.
 pub const WHICH: &str = "Which work item is the original?";
 
 /// Resolves a bug: the handler of `update_work_item`. It links a duplicate with its original in one step, by calling

@@ -15,11 +15,11 @@ pub(crate) struct Identify {
     pub(crate) tenant: Told<String>,
 }
 
-/// Something that the application may tell of a request.
+/// A fact about a request that the application may provide, such as its caller.
 #[derive(Clone)]
 pub(crate) struct Told<T>(Option<Arc<dyn Tell<T>>>);
 
-/// A function that tells it.
+/// A function that reads a fact from a request's extensions.
 trait Tell<T>: Fn(&Extensions) -> Option<T> + Send + Sync {}
 
 impl<T, F: Fn(&Extensions) -> Option<T> + Send + Sync> Tell<T> for F {}

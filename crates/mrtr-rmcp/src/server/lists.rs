@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 
 /// The place where a page of a shared list begins.
 pub(super) enum Place {
-    /// Among the flows.
+    /// Among the flows, at this cursor of our server.
     Ours(Option<String>),
-    /// Among the items of the other handler.
+    /// Among the items of the other handler, at this cursor of that handler.
     Theirs(Option<String>),
 }
 
@@ -49,7 +49,7 @@ pub(super) trait Page: DeserializeOwned + Send {
         (self, goes_on)
     }
 
-    /// Returns a page of the other handler's, without items that are flows.
+    /// Marks the cursor of a page of the other handler's, and removes items that are flows.
     fn theirs(mut self, is_flow: impl Fn(&Self::Item) -> bool) -> Self {
         let next = self.next();
         *next = next.take().map(|cursor| format!("{THEIRS}{cursor}"));
@@ -133,7 +133,7 @@ impl Declared {
 /// The revision whose capabilities a client gets that initializes. Older revisions have no others.
 const NEWEST_LEGACY: Revision = Revision::LEGACY[Revision::LEGACY.len() - 1];
 
-/// The capabilities of both.
+/// Unites the capabilities of both handlers. Where both have one, the flows' settings win.
 pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -> ServerCapabilities {
     if let Some(extensions) = &ours.extensions {
         theirs.extensions.get_or_insert_default().extend(extensions.clone());
@@ -149,7 +149,7 @@ pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -
     theirs
 }
 
-/// A value that has one form on the wire, as rmcp's type for it.
+/// Converts a value of ours, which must have the same form on the wire in every revision, to rmcp's type.
 fn converted<F: Wire, T: DeserializeOwned>(ours: &F) -> Option<T> {
     let text = ours.to_json(Revision::default()).ok()?;
     serde_json::from_str(&text)

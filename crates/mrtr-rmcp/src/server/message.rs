@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// A request, as our server reads it.
+/// Writes a request, as our server reads it.
 pub(super) fn request(id: &impl Serialize, method: &str, params: &Value) -> Bytes {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into()
 }
 
-/// A notification, as our server reads it.
+/// Writes a notification, as our server reads it.
 pub(super) fn notification(method: &str, params: &Value) -> Bytes {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string().into()
 }
@@ -35,9 +35,9 @@ pub(super) fn answer(id: &Value, answer: &Result<Value, ErrorData>) -> Bytes {
 pub(super) enum FromServer {
     /// The end of a call: its result as text, or an error.
     Response(Result<String, ErrorData>),
-    /// A notification on the way, or none if rmcp has no type for it.
+    /// A notification before the end of the call, or `None` if rmcp has no type for it.
     Notification(Option<ServerNotification>),
-    /// A question on the way, in a session.
+    /// A question to the client before the end of the call, in a session.
     Question { id: Value, request: Result<ServerRequest, ErrorData> },
     /// The server takes the question with this id back.
     Withdrawn { id: Value },

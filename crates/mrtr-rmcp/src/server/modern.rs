@@ -17,7 +17,7 @@ pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-/// Has our server answer a request, and gives the result as text. Stops when the client cancels.
+/// Has our server answer a request, and returns the result as text. Stops when the client cancels.
 pub(super) async fn call(
     server: &Server,
     method: &str,

@@ -177,5 +177,5 @@ const SESSION_ID: &str = "mcp-session-id";
 /// The kind of payload that an id is sealed as.
 const KIND: &str = "mrtr-rmcp/session";
 
-/// An id that no session manager gives, since those are random.
+/// An id that no session manager gives out, since those are random.
 const NO_SESSION: &str = "none";

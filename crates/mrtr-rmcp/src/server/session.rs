@@ -167,8 +167,8 @@ pub(super) struct Sessions {
 }
 
 struct Known {
-    /// The handshake of rmcp's session, gone with that session. While this reference is here, no other handshake has
-    /// its address.
+    /// The handshake that rmcp keeps for its session, and drops with it. While this reference exists, no other
+    /// handshake can have the same address, which is the key of this entry.
     handshake: Weak<InitializeRequestParams>,
     session: Arc<Session>,
 }
@@ -178,7 +178,7 @@ impl Sessions {
         Self { server, known: Mutex::default(), has_warned: AtomicBool::new(false) }
     }
 
-    /// Has our server answer a request in the session of its client, and gives the result as text.
+    /// Has our server answer a request in the session of its client, and returns the result as text.
     pub(super) async fn call(
         &self,
         method: &str,
@@ -191,7 +191,7 @@ impl Sessions {
         if let Called::Answered(answered) = session.call(method, params, context).await {
             return answered;
         }
-        // Our server has ended the session: its client was silent for long.
+        // Our server has ended the session, since its client was silent for too long.
         self.forget(&session);
         let session = self.of(&context.peer, identity).await?;
         match session.call(method, params, context).await {

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RetryRound, refused};
 
-/// The time that a reservation stands unless it is renewed, and that a retry waits for one that runs.
+/// The time for which a reservation holds unless it is renewed, and for which a retry waits for a running one.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// The name of the work in the store's record, which has no other work.
+/// The name of the step in the store's record, which has no other step.
 const WORK: &str = "work";
 
 /// The outcome of the work, as the store keeps it.

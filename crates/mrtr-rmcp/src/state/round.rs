@@ -113,13 +113,13 @@ impl<P> fmt::Debug for RetryRound<P> {
     }
 }
 
-/// A result that asks these questions. Without questions it is a state alone: the client retries, and brings no
-/// answers.
+/// Makes a result that asks these questions. Without questions it holds a state alone: the client retries, and brings
+/// no answers.
 fn asking(questions: InputRequests, state: String) -> InputRequiredResult {
     InputRequiredResult::new(Some(questions).filter(|questions| !questions.is_empty()), Some(state))
 }
 
-/// A request, with all that its states are bound to.
+/// A request, with everything that its states are bound to.
 pub(super) struct BoundRequest {
     method: &'static str,
     subject: String,

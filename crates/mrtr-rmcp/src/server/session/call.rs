@@ -82,8 +82,8 @@ impl Drop for OpenCall<'_> {
     }
 }
 
-/// The open questions of a call to its client. They are polled in the task of the call, since rmcp knows by the task on
-/// which stream a question goes out.
+/// The open questions of a call to its client. The task of the call polls them: rmcp chooses the stream for a question
+/// by the task that sends it.
 #[derive(Default)]
 struct Questions<'a> {
     /// The open questions, by the ids that our server gave them.
@@ -105,7 +105,7 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// Returns the next answer, as our server reads it, or none while no question is open.
+    /// Returns the next answer, as our server reads it, or `None` while no question is open.
     async fn answered(&mut self) -> Option<Bytes> {
         while let Some((key, answer)) = self.asking.next().await {
             self.open.remove(&key);

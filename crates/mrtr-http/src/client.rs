@@ -50,7 +50,7 @@ impl HttpTransport {
     /// tools that it learned of first, and looks them up again when they are called.
     pub const ANNOTATION_BYTES: usize = learn::ANNOTATION_BYTES;
 
-    /// The most arguments of one call that the client mirrors in headers. It does not send a call with more.
+    /// The most arguments of one call that the client mirrors in headers. It refuses to send a call with more.
     pub const MIRRORED_ARGUMENTS: usize = send::MIRRORED_ARGUMENTS;
 
     /// The longest id of a session that the client accepts, in bytes.

@@ -175,7 +175,7 @@ impl Event {
     }
 }
 
-/// The parameters of a message, as they came.
+/// Returns the parameters of a message, as they came, or an empty object if it has none.
 fn params(message: &str) -> Json {
     let empty = || Json::from(serde_json::json!({}));
     let Ok(message) = RawMembers::parse(message) else { return empty() };

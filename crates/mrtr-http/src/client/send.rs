@@ -41,11 +41,11 @@ impl Sender {
         Self { http, url, tokens: None, headers: HeaderMap::new(), annotated, fingerprint_key }
     }
 
-    /// Sends a request, and sends it again where that is safe: where it never got there, or where running it twice has
-    /// the effect of running it once.
+    /// Sends a request, and sends it again where that is safe: where it never got there, where running it twice has the
+    /// effect of running it once, or, with a new token, where the server refused the last one.
     ///
     /// The waits here are short and few: they bridge a restart or a rush. The client's limits decide how long a call
-    /// may go on, and the client knows which calls it can resume.
+    /// may take, and the client knows which calls it can resume.
     pub(super) async fn send(&self, request: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;

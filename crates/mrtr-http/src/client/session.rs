@@ -227,8 +227,8 @@ fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportEr
     TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
 
-/// A guard that cancels a call at the server when it is dropped before the response is there. The end of a connection
-/// alone cancels nothing.
+/// A guard that cancels a call at the server when it is dropped before the response is there. In a session, the end of
+/// the connection alone cancels nothing.
 pub(super) struct CancelOnDrop {
     sender: Option<Sender>,
     id: RequestId,

@@ -93,8 +93,8 @@ async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
 }
 
-/// Lets running requests finish, also those that go on without a connection. Subscriptions, and requests that wait for
-/// the result of a task, would not end by themselves, so this tells their servers first.
+/// Lets running requests finish, also those that continue without a connection. Subscriptions, and requests that wait
+/// for the result of a task, would not end by themselves, so this tells their servers first.
 async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
     let mut finished = pin!(async {
         graceful.shutdown().await;
@@ -127,7 +127,7 @@ impl WaitingConnections {
         self.0.is_empty()
     }
 
-    /// Adds a connection that waits. If there are too many, this closes the last one of the address that has most.
+    /// Adds a waiting connection. If there are too many, this closes the newest one of the address that has the most.
     pub(super) fn push(&mut self, stream: TcpStream, address: IpAddr) {
         self.0.push((stream, address));
         if self.0.len() > MOST {

@@ -208,7 +208,7 @@ pub(super) struct Timeouts {
 /// The most headers that a request may have.
 pub(super) const MAX_HEADERS: usize = 100;
 
-/// The most bytes of a head.
+/// The most bytes of a request's head.
 pub(super) const HEAD_BYTES: u32 = 64 << 10;
 
 /// The most bytes of all bodies on a connection of HTTP/2 that may come before the server reads any of them.

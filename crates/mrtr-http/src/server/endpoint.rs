@@ -62,8 +62,8 @@ impl Endpoint {
     pub const UNCOUNTED_BODY: usize = UNCOUNTED;
     /// The bytes of replies that wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
     pub const DEFAULT_REPLY_BUDGET: usize = 256 << 20;
-    /// The size up to which a reply does not count in the budget, since the number of replies is limited. Longer
-    /// replies go out in pieces of this size.
+    /// The size up to which a reply does not count in the budget: the number of replies is limited, so these bytes are
+    /// bounded anyway. Longer replies go out in pieces of this size.
     pub const UNCOUNTED_REPLY: usize = PIECE;
     /// The deepest nesting of JSON, unless [`json_depth`](Self::json_depth) says otherwise: as deep as servers and
     /// clients read anyway.
@@ -307,7 +307,7 @@ impl Endpoint {
             head::keep_needed(&mut head);
         }
         let permit = Permit::new(permit);
-        // A round that goes on without its connection is a request that runs, and takes its permit along.
+        // A round that continues without its connection is a running request, and keeps its permit.
         let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
         let is_heavy = accounts.count_heavy(body.len());
         let received = {

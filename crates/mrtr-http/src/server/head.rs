@@ -48,8 +48,8 @@ pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as its content, and in
-/// the copy of the headers that are kept.
+/// Estimates the bytes that a head takes: in the buffer of its connection, which is up to twice as large as its
+/// content, and in the copy of the headers that are kept.
 pub(super) fn size(head: &Parts) -> usize {
     let headers = head.headers.iter().map(|(name, value)| {
         let copies = if is_needed(name) { 3 } else { 2 };
@@ -128,7 +128,7 @@ fn is_refused(range: &str) -> bool {
     weight.is_some_and(|(_, weight)| weight.parse() == Ok(0.0_f32))
 }
 
-/// The parameters of a media type, with their values as they stand.
+/// Returns the parameters of a media type, with their values as written, quotes included.
 fn parameters(value: &str) -> impl Iterator<Item = (&str, &str)> {
     let all = value.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     all.map(|(name, value)| (name.trim(), value.trim()))

@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 const HEAVY: usize = 128 << 10;
 /// The number of requests of a caller that count as heavy after a large reply to it: the caller may ask for another.
 const FOLLOWING: usize = 32;
-/// The most callers to remember after a large reply. They are a hint, so the server forgets all of them if there are
-/// more.
+/// The most callers to remember after a large reply. What is remembered is only a hint, so the server forgets all
+/// callers if there are more.
 const MOST_CALLERS: usize = 1024;
 
 /// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were

@@ -117,7 +117,7 @@ impl Reader {
         READER.sync_scope(Arc::clone(self), poll)
     }
 
-    /// Notes that there is a body for this reader, which may be told to end.
+    /// Notes that this reader's stream has a body, and, if the body may be withdrawn, how it learns of that.
     pub(super) fn begin(&self, withdrawal: Option<Arc<Withdrawal>>) {
         let _ = self.withdrawal.set(withdrawal);
         self.is_awaited.store(true, Ordering::Relaxed);

@@ -172,7 +172,7 @@ impl Link {
         ended.push(Ended { since: Instant::now(), reader: Arc::downgrade(reader) });
     }
 
-    /// Waits until the connection is to be closed: it was cut off, or its client left a stream unread.
+    /// Waits for a reason to close the connection: it was cut off, or its client left a stream unread for `limit`.
     pub(super) async fn closed(&self, limit: Duration) {
         tokio::select! {
             () = self.cut_off.notified() => {}
@@ -210,7 +210,7 @@ impl Ended {
     }
 }
 
-/// The origin of a request, as far as that is known.
+/// The other end of a request's connection, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer<'l> {
     pub(super) address: Option<IpAddr>,

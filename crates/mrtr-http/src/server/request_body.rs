@@ -99,8 +99,8 @@ pub(super) fn is_deeper(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Counts the opening brackets, those in strings too. It works in pieces short enough that a byte can count them, many
-/// at a time.
+/// Counts the opening brackets and braces, those in strings too. Each piece is so short that a byte can count its
+/// brackets, which lets the compiler count many bytes at a time.
 fn brackets(text: &[u8]) -> usize {
     let count = |piece: &[u8]| piece.iter().map(|byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
     text.chunks(usize::from(u8::MAX)).map(|piece| usize::from(count(piece))).sum()

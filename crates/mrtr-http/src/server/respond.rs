@@ -102,8 +102,8 @@ pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'st
 ///
 /// No code maps to 401 or 403: a client takes them for a refusal of its credentials, whatever the body says.
 ///
-/// The older revisions have a status of their own only for a body that is not a message: there, 404 says that a session
-/// is over.
+/// The older revisions answer an error with 200, unless the server is busy or the body is no message: there, 404 says
+/// that a session is over.
 pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
     match code {
         // As for a request that did not reach the server.

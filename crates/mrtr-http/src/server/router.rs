@@ -103,7 +103,7 @@ impl Mounts {
         self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }
 
-    /// Counts the rounds that go on without a connection.
+    /// Returns the number of rounds that continue without a connection.
     pub(super) fn detached(&self) -> usize {
         self.0.values().map(|endpoint| endpoint.server().detached()).sum()
     }

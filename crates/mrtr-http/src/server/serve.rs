@@ -82,13 +82,13 @@ impl Serve {
     /// requests and subscriptions as an endpoint takes, and as many that are kept for the next request. If each of them
     /// is full of a head, unread bytes take a gibibyte; on HTTP/2 four, at worst.
     pub const DEFAULT_CONNECTIONS: usize = 16_384;
-    /// The longest time for a head, unless [`header_timeout`](Self::header_timeout) says otherwise.
+    /// The longest time for a request's head to arrive, unless [`header_timeout`](Self::header_timeout) says otherwise.
     pub const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
     /// The longest time for a client to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
     /// The longest time for the server to end, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-    /// The most bytes of a head: nothing long belongs there.
+    /// The most bytes of a request's head: 64 KiB, since nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
     /// The most headers that a request may have.
     pub const MAX_HEADERS: usize = MAX_HEADERS;
@@ -175,7 +175,7 @@ impl Serve {
     }
 }
 
-/// A server that has its address, and can run.
+/// A server that is bound to its address and ready to run.
 ///
 /// ```
 /// use mrtr_http::{Endpoint, Serve};

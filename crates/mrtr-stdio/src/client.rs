@@ -20,7 +20,7 @@ use crate::error::StdioTransportError;
 use child::{Launch, RunningChild};
 use connection::Connection;
 
-/// A way to a server that is a child process, or at the other end of any pair of streams.
+/// A transport to a server that is a child process, or at the other end of any pair of streams.
 ///
 /// Many calls may go over it at once. Dropping a call cancels it at the server.
 ///
@@ -70,7 +70,8 @@ impl StdioTransport {
     /// The most questions of a server that wait for a call, in a session of the legacy era: later ones are dropped.
     pub const WAITING_QUESTIONS: usize = calls::MAX_ASKED;
 
-    /// The most bytes of notifications that wait for a call whose caller does not take them: later ones are dropped.
+    /// The most bytes of notifications that wait for a call whose caller does not take them, and of questions that wait
+    /// for a call of their session: later ones are dropped.
     pub const NOTIFICATION_BYTES: usize = calls::NOTIFICATION_BYTES;
 
     /// Starts a server as a child process. The command may be tokio's or the standard library's. What the server says
@@ -125,7 +126,7 @@ impl StdioTransport {
         }
     }
 
-    /// The connection to use for a message that belongs to this session, if it belongs to one.
+    /// Returns the connection for a message that belongs to this session, if it belongs to one.
     fn connection_of(&self, session: Option<&SessionId>) -> Result<Arc<Connection>, TransportError> {
         let connection = self.connection()?;
         match session {
@@ -136,7 +137,7 @@ impl StdioTransport {
         }
     }
 
-    /// The connection to use: if the child process has ended, one to a new process.
+    /// Returns the connection to use: if the child process has ended, one to a new process.
     fn connection(&self) -> Result<Arc<Connection>, TransportError> {
         match &self.way {
             Way::Streams(connection) => Ok(Arc::clone(connection)),
@@ -212,14 +213,14 @@ impl ChildServer {
         Self(Launch::new(command.into()))
     }
 
-    /// Names the server, for the person who is asked on its behalf and for saved calls: these go on at a server of this
-    /// name, whatever its command line. Give a name if the command line changes between processes, as with a token in
-    /// it.
+    /// Names the server, for the person who is asked on its behalf and for saved calls: these can be resumed at a
+    /// server of this name, whatever its command line. Give a name if the command line changes between processes, as
+    /// with a token in it.
     ///
-    /// Without a name, a person sees the program, and a saved call goes on at its own command line alone. The program
-    /// and its arguments count, the working directory if the command sets one, and the environment variables that the
-    /// command sets or removes, with their values. What the command inherits from this process does not count. A saved
-    /// call holds a digest of these, never the text, since there may be secrets in it.
+    /// Without a name, a person sees the program, and a saved call can be resumed only with the same command line. The
+    /// program and its arguments count, the working directory if the command sets one, and the environment variables
+    /// that the command sets or removes, with their values. What the command inherits from this process does not count.
+    /// A saved call holds a digest of these, never the text, since there may be secrets in it.
     ///
     /// ```
     /// use mrtr_client::Client;

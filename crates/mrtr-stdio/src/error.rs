@@ -20,7 +20,7 @@ pub enum StdioTransportError {
     Spawn {
         /// The program.
         program: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

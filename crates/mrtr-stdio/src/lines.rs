@@ -88,7 +88,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { bytes, splitter: LineSplitter::new(limit) }
     }
 
-    /// The next line; `None` at the end of the stream. Nothing is lost if this future is dropped.
+    /// Returns the next line, or `None` at the end of the stream. Nothing is lost if this future is dropped.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.splitter.next() {
@@ -137,7 +137,7 @@ mod tests {
         (lines, held)
     }
 
-    /// The lines of a text, found in the plain way.
+    /// The lines of a text, as a simpler implementation finds them, to compare with.
     fn expected(text: &[u8], limit: usize) -> Vec<Line> {
         let line = |line: &[u8]| match line.trim_ascii_end() {
             _ if line.len() > limit => Some(Line::TooLong),

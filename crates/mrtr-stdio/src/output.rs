@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::lines::line;
 
-/// The place where messages are handed over. While the queue is full, senders wait, and go on in turn.
+/// The sending end of the queue of messages to write. While the queue is full, senders wait for their turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Output(mpsc::Sender<Queued>);
 
@@ -112,5 +112,5 @@ async fn within<T>(limit: Option<Duration>, write: impl Future<Output = io::Resu
     tokio::time::timeout(limit, write).await.map_err(unread)?
 }
 
-/// The most messages that wait here. Others wait where they come from.
+/// The most messages that the queue holds. While it is full, senders wait.
 const QUEUE: usize = 16;

@@ -41,7 +41,7 @@ struct Call {
 /// An event of a call.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The server says or asks something before it responds, in so many bytes.
+    /// A notification or question that came before the response, and its size in bytes.
     Message(ServerMessage, usize),
     /// The response, as it came.
     Response(String),
@@ -52,9 +52,9 @@ pub(super) enum Event {
 /// The call that a notification is for, as far as it says.
 #[derive(Debug)]
 pub(super) enum Recipient {
-    /// The call with this id, or with this token.
+    /// The call with this id, or with this progress token.
     Named(RequestId),
-    /// Nothing says whose it is: the call that began first hears it, so that it is heard once.
+    /// No call, since nothing says whose it is. Only the call that began first gets it, so that it is handled once.
     Unnamed,
 }
 
@@ -234,7 +234,7 @@ impl Table {
 /// The most questions that wait for a call.
 pub(super) const MAX_ASKED: usize = 64;
 
-/// The most bytes of notifications that wait for a call.
+/// The most bytes of notifications that wait for one call, and of questions that wait for any.
 pub(super) const NOTIFICATION_BYTES: usize = 8 * 1024 * 1024;
 
 #[cfg(test)]

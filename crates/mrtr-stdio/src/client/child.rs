@@ -18,7 +18,7 @@ use super::connection::Connection;
 use crate::error::StdioTransportError;
 use crate::lines::{Line, LineReader};
 
-/// The command and the settings that start a server, as often as it takes.
+/// The command and the settings that start a server, and start it again when it has ended.
 pub(super) struct Launch {
     command: Mutex<Command>,
     program: String,
@@ -197,5 +197,6 @@ fn part(digest: &mut Sha256, kind: u8, text: &OsStr) {
 
 const LONGEST_LOG_LINE: usize = 64 * 1024;
 
-/// The number of bytes of the digest that are kept: no other command line can be found that has them.
+/// The number of bytes of the digest that are kept: with 16, finding another command line that has the same ones is not
+/// feasible.
 const SHOWN: usize = 16;

@@ -155,7 +155,7 @@ impl Drop for Sent {
     }
 }
 
-/// The token under which a request wants to hear of progress, where that is not its id.
+/// Returns the progress token of a request, unless it is the request's id.
 fn progress_token(message: &str) -> Option<RequestId> {
     if !message.contains("progressToken") {
         return None;
@@ -220,7 +220,7 @@ async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit
 }
 
 impl Listener {
-    /// Hands lines to their calls, until there are no more.
+    /// Hands messages to their calls until the server's output ends, and returns the reason for the end.
     async fn read<R: AsyncRead + Unpin>(&self, lines: &mut LineReader<R>) -> String {
         loop {
             match lines.next().await {

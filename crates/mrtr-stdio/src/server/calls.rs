@@ -43,7 +43,7 @@ impl Calls {
 pub(super) struct UnderWay {
     calls: Calls,
     pub(super) id: RequestId,
-    /// Set once the client has cancelled it.
+    /// Set once the client has cancelled the request.
     pub(super) withdrawn: Withdrawn,
 }
 
@@ -80,7 +80,7 @@ impl WaitingRequests {
         self.queue.is_empty()
     }
 
-    /// Has a request wait; gives it back if there are too many.
+    /// Queues a request, and returns it if too many requests, or too many bytes of them, wait already.
     pub(super) fn push(&mut self, request: WaitingRequest) -> Result<(), WaitingRequest> {
         let bytes = self.bytes + request.message.len();
         if self.queue.len() >= self.most || bytes > MOST_BYTES && !self.queue.is_empty() {
@@ -91,7 +91,7 @@ impl WaitingRequests {
         Ok(())
     }
 
-    /// The next one that its client has not cancelled.
+    /// Takes the next request that its client has not cancelled.
     pub(super) fn pop(&mut self) -> Option<WaitingRequest> {
         while let Some(request) = self.queue.pop_front() {
             self.bytes -= request.message.len();

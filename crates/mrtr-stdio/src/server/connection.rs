@@ -23,8 +23,8 @@ use super::legacy::{self, Agreed, OpenSession, says_version};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
-/// Serves on a pair of streams until one of them ends or `stop` is over. Then it calls `at_end`, and waits for what
-/// runs.
+/// Serves on a pair of streams until one of them ends or `stop` is done. Then it calls `at_end`, and waits for what
+/// still runs.
 pub(super) async fn serve<R, W>(
     server: Server,
     options: Options,
@@ -175,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// Runs a request of a session beside the others.
+    /// Runs a request of a session beside the others, or queues it if no permit is free.
     async fn begin_in_session(&mut self, id: RequestId, message: Bytes) {
         if let Some(permit) = self.permit() {
             return self.run_in_session(message, permit).await;
@@ -280,7 +280,7 @@ impl Connection {
         self.tasks.abort_all();
     }
 
-    /// Lets requests come to their end, with those that go on by themselves, and ends subscriptions.
+    /// Ends subscriptions, and waits until all requests have ended: running, queued and detached ones.
     async fn drain(mut self) {
         self.ending.send_replace(true);
         while !self.waiting.is_empty() {
@@ -378,5 +378,5 @@ fn error(id: Option<RequestId>, code: ErrorCode, why: &str) -> String {
     serde_json::to_string(&response).expect("an error is JSON")
 }
 
-/// The time between two looks at tasks that run by themselves, until they have ended.
+/// The time between two checks whether all detached rounds have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 
 use crate::output::{Closed, Output};
 
-/// The agreement that came of `initialize`.
+/// The agreement that `initialize` led to.
 #[derive(Debug, Default)]
 pub(super) enum Agreed {
-    /// Nothing: there was none.
+    /// None: the client has not sent `initialize`.
     #[default]
     Nothing,
     /// A session.
@@ -26,7 +26,7 @@ impl Agreed {
         if let Self::Session(session) = self { Some(session) } else { None }
     }
 
-    /// The version, as another transport would say it in a header with each message.
+    /// Returns the version, as another transport would give it in a header of each message.
     pub(super) fn version(&self) -> HeaderClaim<'static> {
         match self {
             Self::Version(revision) => HeaderClaim::Text(revision.as_str().into()),
@@ -47,7 +47,7 @@ impl OpenSession {
         Self { server: server.clone(), id }
     }
 
-    /// Hands a notification or a response of the client's to it. Neither is answered.
+    /// Passes a notification or a response from the client to the session. Neither is answered.
     pub(super) async fn tell(&self, message: Bytes, context: Context<'_>) {
         if let Received::Legacy(message) = self.server.receive(message, context).await {
             message.answer(Some(self.id.as_str()), &HeaderClaim::Missing).await;
@@ -61,7 +61,7 @@ impl Drop for OpenSession {
     }
 }
 
-/// True if a request says its version: then it is of the modern era, also after `initialize`.
+/// Returns true if a request says its version: then it is of the modern era, even after `initialize`.
 pub(super) fn says_version(params: &RawParams<'_>) -> bool {
     let meta = params.meta().ok().flatten();
     meta.is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some())

@@ -30,7 +30,8 @@ pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
     ended
 }
 
-/// Runs something on a thread, at the other end of a pipe, and tells when it has ended.
+/// Runs a function on a thread of its own, and returns the other end of its pipe and a receiver that says when it has
+/// ended.
 ///
 /// The runtime's own threads will not do: the runtime waits for them at its end, and reading from stdin may take for
 /// ever. A thread of our own ends with the process.

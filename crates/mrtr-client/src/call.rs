@@ -62,13 +62,13 @@ pub struct Call {
 /// The phase that a call is in.
 #[derive(Debug, Clone)]
 enum Phase {
-    /// This is to be sent, or was sent and has no reply yet.
+    /// This request is to be sent, or was sent and has no reply yet.
     Sending(Sending),
     /// Some questions have no answer yet.
     Gathering,
     /// A pause comes first, and then the questions that were just asked are to be answered.
     AskingLater(Duration),
-    /// A pause comes first, and then this is to be sent.
+    /// A pause comes first, and then this request is to be sent.
     Waiting(Duration, Sending),
     Over(CallOutcome),
 }
@@ -92,7 +92,7 @@ impl Call {
         Self::resume(PendingCall::new(revision, method, params), limits, seed)
     }
 
-    /// Picks up a call that was put down: it goes on where it was. If it has used up a limit, it may go one further.
+    /// Resumes a saved call where it stopped. If the call has used up a limit, it may go one further.
     pub fn resume(pending: PendingCall, limits: Limits, seed: u64) -> Self {
         let polls = pending.task.as_ref().map_or(0, |task| task.polls);
         let limits = Limits {
@@ -118,7 +118,7 @@ impl Call {
         call
     }
 
-    /// The call in the form in which it can be put down, as it is now.
+    /// Returns the call as it is now, in the form in which it can be saved.
     pub fn pending(&self) -> &PendingCall {
         &self.pending
     }

@@ -83,7 +83,7 @@ struct Inner {
     limits: Limits,
     log_level: Option<mrtr_schema::LoggingLevel>,
     tracer: Option<Tracer>,
-    /// The beginning of this client's request ids: another process that goes on with a call has another one.
+    /// The beginning of this client's request ids: another process that resumes a call has another one.
     id_prefix: String,
     sent: AtomicU64,
     calls: AtomicU64,

@@ -18,7 +18,7 @@ use crate::pending::PendingCall;
 
 /// The error of a call that gave no result.
 ///
-/// It holds the call itself, to be picked up again: no answer is lost.
+/// It holds the call itself, so that the caller can resume it: no answer is lost.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -69,7 +69,7 @@ pub enum CallErrorKind {
     /// caller that sends the call again may have it done twice.
     #[error("{source}")]
     Transport {
-        /// Why.
+        /// The error of the transport.
         #[source]
         source: TransportError,
     },
@@ -77,7 +77,7 @@ pub enum CallErrorKind {
     /// questions.
     #[error("{stop}")]
     Stopped {
-        /// Why.
+        /// The reason that the call stopped.
         stop: Stop,
     },
     /// The server asks for something that this client did not declare. The client answered nothing in its place.
@@ -118,7 +118,7 @@ pub enum CallErrorKind {
     #[error("the answers took too long")]
     GatheringTooLong,
     /// The caller stopped the call. A request that was under way is cancelled, and the server may have done part of it;
-    /// a task goes on at its server.
+    /// a task keeps running at its server.
     #[error("the call was interrupted")]
     Interrupted,
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
@@ -133,18 +133,18 @@ pub enum CallErrorKind {
         /// The server that this client talks to.
         here: String,
     },
-    /// The call that was to be picked up is not a tool's. Nothing was sent.
+    /// The call to resume is not a tool's. Nothing was sent.
     #[error("the call is not a tool's: `resume_as` picks it up")]
     NotATool,
     /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call
-    /// while it asks: the caller cannot put the call down or answer by hand.
-    /// [`Client::call_tool`](crate::Client::call_tool) and its kin answer with the client's handlers while the call
-    /// goes on. The request is cancelled, and the server may have done part of it.
+    /// while it asks: the caller cannot save the call or answer by hand.
+    /// [`Client::call_tool`](crate::Client::call_tool) and its kin answer with the client's handlers while the call is
+    /// open. The request is cancelled, and the server may have done part of it.
     #[error("{}", held_by_server("the legacy era"))]
     HeldByServer,
     /// The call was under way in a session of the legacy era, and the client does not know what became of it: its
     /// response did not come, or the server could not be given an answer. The call may have had effects, so the client
-    /// does not send it again, and the caller cannot pick it up: find out what it has done before you make it anew.
+    /// does not send it again, and the caller cannot resume it: find out what it has done before you make it anew.
     #[error("{}", in_doubt("the legacy era", .failure))]
     InDoubt {
         /// The failure: of the call itself, or of an answer to one of the server's questions.
@@ -157,7 +157,7 @@ pub enum CallErrorKind {
         /// The error from reading the result.
         source: ReadError,
     },
-    /// The parameters cannot be written: there is no call that could be picked up.
+    /// The parameters cannot be written: there is no call that could be resumed.
     #[error("the parameters cannot be written: {0}")]
     BadParams(#[source] ReadError),
 }
@@ -187,7 +187,7 @@ impl CallError {
         self.pending.as_deref()
     }
 
-    /// Returns the call, to save it or to go on with it.
+    /// Returns the call, to save it or to resume it.
     pub fn into_pending(self) -> Option<PendingCall> {
         self.pending.map(|pending| *pending)
     }
@@ -246,7 +246,8 @@ impl Error for CallError {
     }
 }
 
-/// Shows the message and the call: a server's words may be long, and answers do not belong in a log.
+/// Shows the message, and the call without its answers: a server's words may be long, and answers do not belong in a
+/// log.
 impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.to_string();

@@ -28,7 +28,7 @@ use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 pub struct CallEvent {
     /// The number of the call, which no other call of this client has.
     pub call: u64,
-    /// Its method.
+    /// The method of the call.
     pub method: String,
     /// The tool or prompt by name, or the resource by URI.
     pub name: Option<String>,
@@ -75,7 +75,7 @@ pub enum EventKind {
     Other {
         /// The method of the notification.
         method: String,
-        /// Its parameters.
+        /// The parameters of the notification.
         params: Json,
     },
     /// The call is over, one way or the other.

@@ -62,7 +62,7 @@ pub struct QuestionContext {
 pub(crate) enum Unanswered {
     /// The client has no handler for this kind, and did not offer it either; this method of the builder sets one.
     NoHandler(&'static str),
-    /// It is of a kind that this client does not know: the others are answered without it.
+    /// The question is of a kind that this client does not know: the others are answered without it.
     Unknown,
     /// The server may not ask like this.
     BadQuestion(Box<dyn std::error::Error + Send + Sync>),

@@ -20,13 +20,13 @@ pub struct Limits {
     pub rounds: u32,
     /// The most replies in a row that carry a state and ask nothing, or say that the server is busy. 8 by default.
     pub state_only_rounds: u32,
-    /// The pause after the first reply that asks nothing; it doubles each time up to half a minute, and varies by half.
-    /// 100 ms by default. If the server says how long it wants to be left alone, the client leaves it alone for that
-    /// long, up to an hour.
+    /// The pause after the first reply that asks nothing; it doubles each time up to half a minute, and the client
+    /// waits for between half of it and all of it. 100 ms by default. If the server says how long it wants to be left
+    /// alone, the client leaves it alone for that long, up to an hour.
     pub backoff: Duration,
     /// The pause before the client shows a URL again that it showed in the round before: the person may need time for
-    /// what the URL is for. The pause doubles each time up to half a minute, and varies by as much as a half. One
-    /// second by default.
+    /// what the URL is for. The pause doubles each time up to half a minute, and the client waits for between half of
+    /// it and all of it. One second by default.
     pub url_pause: Duration,
     /// The longest time that one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,

@@ -1,4 +1,4 @@
-//! A call that was put down: plain data, to be saved and picked up by another process.
+//! A pending call: plain data, to be saved, and resumed by another process.
 
 mod saved;
 
@@ -22,11 +22,11 @@ use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject, text_members};
 use saved::Saved;
 
-/// A call that was put down: its request, the last reply of the server, and the answers so far.
+/// A call that has stopped before its end: its request, the last reply of the server, and the answers so far.
 ///
-/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as those answers. Pick
-/// it up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before
-/// it is sent; once the server has asked, the server holds the call, and there is nothing to pick up. The `Debug` form
+/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as safe as those answers.
+/// Resume it with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be saved before
+/// it is sent; once the server has asked, the server holds the call, and there is nothing to resume. The `Debug` form
 /// of a call shows keys, and no values.
 ///
 /// ```
@@ -142,12 +142,12 @@ impl PendingCall {
         self
     }
 
-    /// The server at which the call goes on, as its transport identifies it.
+    /// Returns the server that the call belongs to, as its transport identifies it.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// Says that the call may go on at this server, wherever it began: its state and its answers go there.
+    /// Says that the call may continue at this server, wherever it began: its state and its answers go there.
     ///
     /// A client refuses a call that names another server than its own. This is for a server that has moved.
     ///
@@ -187,7 +187,7 @@ impl PendingCall {
         self.revision.era() == Era::Modern && (self.has_begun() || self.state.is_some())
     }
 
-    /// True if the server asked in a session: it held the call, which cannot be picked up.
+    /// True if the server asked in a session: it held the call, which cannot be resumed.
     pub(crate) fn was_held(&self) -> bool {
         self.revision.era() == Era::Legacy && self.has_begun()
     }
@@ -242,8 +242,8 @@ impl PendingCall {
         }
     }
 
-    /// Reads the question under a key, if it is this input of an application's own: who is to decide, say, and until
-    /// when.
+    /// Reads the question under a key, if it is this input of an application's own: it may say who is to decide, for
+    /// example, and until when.
     ///
     /// ```
     /// use mrtr_client::PendingCall;

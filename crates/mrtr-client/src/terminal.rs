@@ -159,7 +159,7 @@ fn yes_or_no(question: &str) -> Form {
     Form::parse(&form.to_string()).expect("a field of a known kind makes a form")
 }
 
-/// Runs with the terminal to itself for one question: a round may ask several at once, and a process has one terminal.
+/// Asks a question that has the terminal to itself: a round may ask several at once, and a process has one terminal.
 async fn on_terminal<T: Send + 'static>(
     question: impl FnOnce(&mut dyn Prompter) -> Result<T, TerminalError> + Send + 'static,
 ) -> Result<T, TerminalError> {
@@ -189,9 +189,9 @@ trait Prompter {
 /// The result of asking for a field.
 #[derive(Debug, PartialEq)]
 enum Entered {
-    /// It holds this.
+    /// The person entered this value.
     Value(Json),
-    /// It is left empty.
+    /// The person left the field empty.
     Nothing,
     /// The person left the question, and with it the form.
     Left(ElicitAction),

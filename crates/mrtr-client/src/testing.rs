@@ -80,7 +80,7 @@ impl Script {
         self.then(Line::Text(text.into()))
     }
 
-    /// Adds to the script that the server is too busy to look at the request.
+    /// Adds a refusal to the script: the server is too busy to look at the request.
     #[must_use]
     pub fn busy(self, retry_after: Option<Duration>) -> Self {
         self.then(Line::Unreachable(TransportError::busy(retry_after)))

@@ -45,9 +45,9 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// The name of the server for a person who is asked on its behalf.
     fn server(&self) -> &str;
 
-    /// The identity of the server in saved calls and tasks, which go on at a server of this identity alone. By default
-    /// it is the [name](Self::server); a transport gives another if different servers may have one name. It is saved,
-    /// so it must hold no secret, and be the same in every process.
+    /// The identity of the server in saved calls and tasks, which can be resumed only at a server of this identity. By
+    /// default it is the [name](Self::server); a transport gives another if different servers may have one name. It is
+    /// saved, so it must hold no secret, and be the same in every process.
     fn identity(&self) -> &str {
         self.server()
     }
@@ -61,7 +61,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends a request, reports what the server sends before its response as it comes, and gives the response.
     ///
     /// A request of a legacy revision belongs to a session. The server's questions in it are reported like the rest;
-    /// the client answers with [`send`](Self::send) while the exchange goes on.
+    /// the client answers with [`send`](Self::send) while the exchange is open.
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
@@ -104,9 +104,9 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 pub struct TransportRequest<'a> {
     /// The whole message.
     pub message: &'a str,
-    /// Its id.
+    /// The id of the request.
     pub id: &'a RequestId,
-    /// Its method.
+    /// The method of the request.
     pub method: &'a str,
     /// The tool or prompt by name, the resource by URI, or the task by id.
     pub name: Option<&'a str>,
@@ -155,7 +155,7 @@ impl TransportResponse {
         Self { text: text.into(), retry_after: None, status: None, credentials: None, session: None }
     }
 
-    /// Adds the HTTP status that it came with, which is shown if the text turns out to be no message.
+    /// Adds the HTTP status that the response came with, which is shown if the text turns out to be no message.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);

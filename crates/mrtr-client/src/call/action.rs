@@ -81,7 +81,7 @@ pub enum CallOutcome {
     Complete(Json),
     /// The call failed with this error of the server's.
     Failed(ErrorObject),
-    /// The call stopped before its end, and may be picked up again.
+    /// The call stopped before its end, and can be resumed.
     Stopped(Stop),
 }
 

@@ -15,8 +15,8 @@ impl Pauses {
         Self { random: fastrand::Rng::with_seed(seed) }
     }
 
-    /// The pause of a call that has backed off so many times before: doubled each time, and no less than the server
-    /// wants.
+    /// Returns the pause of a call that has backed off `times` times before: doubled each time, and no less than the
+    /// server wants.
     ///
     /// The pause that the server wants is not varied: a client that came sooner would be sent away again.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {

@@ -67,7 +67,7 @@ impl ReplyKind {
     }
 }
 
-/// The questions of a result, kept as they came.
+/// Reads the questions of a result, and keeps them as they came.
 pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Questions>, ReadError> {
     let raw = RawMembers::of(result)?.get(REQUESTS).map(JsonObject::from_raw).transpose()?;
     raw.map(|raw| Questions::read(raw, call.revision)).transpose()
@@ -79,8 +79,8 @@ impl Call {
         self.pending.revision = revision;
     }
 
-    /// Notes that the server has asked in so many rounds of a session. The server holds the call, so there is no more
-    /// to keep.
+    /// Notes that the server has asked in this many rounds of a session. The server holds the call, so there is nothing
+    /// else to keep.
     pub(crate) fn hold(&mut self, rounds: u32) {
         self.pending.rounds = self.pending.rounds.max(rounds);
     }
@@ -103,8 +103,7 @@ impl Call {
         }
     }
 
-    /// Returns the revision that the server turned out to have, if it did not have the first one, once it has replied
-    /// in it.
+    /// Returns the revision in which the server has replied, if it is not the first one that the call was sent in.
     ///
     /// ```
     /// use mrtr_client::{Action, Call, Limits};

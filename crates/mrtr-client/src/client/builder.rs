@@ -182,7 +182,7 @@ impl Builder {
         self
     }
 
-    /// Sets the handler that asks a model, which may be offered tools.
+    /// Sets the handler that asks a model, and declares that servers may offer tools to it.
     pub fn on_sample_with_tools<F, T, E>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,

@@ -28,7 +28,7 @@ pub(super) struct CacheEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
     Public,
-    /// Those that show these credentials, or that show none if this is `None`.
+    /// Requests with these credentials, or, for `None`, requests without any.
     Bearer(Option<CredentialsFingerprint>),
 }
 

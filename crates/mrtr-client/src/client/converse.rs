@@ -25,7 +25,7 @@ use crate::{AnswerError, Limits, ServerRequest, Stop, TransportError, TransportF
 
 /// The reason that a call in a session ended while it was under way.
 pub(super) enum Ended {
-    /// The call cannot go on: an answer could not be delivered, or nothing came in time.
+    /// The call cannot continue: an answer could not be delivered, or nothing came in time.
     Transport(TransportError),
     Stop(Stop),
     /// The handler did not answer.

@@ -45,7 +45,7 @@ pub(super) struct CallDriver<'a> {
     pub(super) is_by_hand: bool,
     /// The number of times that the call was sent in another era than before, or in another session.
     pub(super) era_switches: u32,
-    /// True if the call is under way in a session, and does more than read: then it cannot be picked up.
+    /// True if the call is under way in a session, and does more than read: then it cannot be resumed.
     pub(super) is_held: bool,
 }
 
@@ -271,7 +271,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// The error of a call that gave no result.
+/// Makes the error of a call that gave no result.
 pub(super) fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {

@@ -16,7 +16,7 @@ use crate::{CallEvent, EventKind, Limits, PendingCall, ServerNotification};
 /// The queues of all readers.
 pub(super) struct EventQueues {
     queues: Mutex<Vec<Arc<Queue>>>,
-    /// The number of readers: it can be read without a lock.
+    /// The number of readers, which can be read without the lock on the queues.
     count: Arc<AtomicUsize>,
     max_bytes: usize,
 }

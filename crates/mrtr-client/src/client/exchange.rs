@@ -49,7 +49,7 @@ impl CallDriver<'_> {
         self.take(exchanged, &id, revision)
     }
 
-    /// Learns from a reply which era the server speaks. Returns true if the call goes on in a session, or is over.
+    /// Learns from a reply which era the server speaks. Returns true if the call continues in a session, or is over.
     async fn look_for_era(&mut self, memory: &EraMemory, exchanged: &Exchanged, id: &RequestId, method: &str) -> bool {
         let reply = &exchanged.reply;
         if memory.era() == Some(Era::Modern) {
@@ -119,8 +119,8 @@ impl CallDriver<'_> {
         }
     }
 
-    /// The error for a call that the server may have begun, and whose end this client does not hear of. Neither this
-    /// client nor a caller that would pick it up sends it again, unless it only reads.
+    /// Makes the error for a call that the server may have begun, and whose end this client has not heard of. Neither
+    /// this client nor a caller that resumes it sends it again, unless it only reads.
     fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
         if MethodInfo::of(method).only_reads {
             return CallErrorKind::Transport { source: failure }.of(self.pending());

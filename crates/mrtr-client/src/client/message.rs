@@ -27,7 +27,8 @@ impl Client {
         serde_json::to_string(&message).expect("texts, and JSON that was read, can be written")
     }
 
-    /// The metadata that this client adds to each request: mostly the same.
+    /// Returns the metadata that this client adds to each request. Without readers of events and without a tracer it is
+    /// the same each time, so it is written once a revision.
     fn meta(&self, id: &RequestId, revision: Revision) -> Cow<'_, RawValue> {
         let client = &self.0;
         let has_readers = client.event_queues.has_readers();

@@ -130,8 +130,8 @@ impl<'a> OpenQuestions<'a> {
         Ok(())
     }
 
-    /// Says that the client is there. A ping asks nothing of the caller, so it costs no round, and the network's time
-    /// goes on. The client does not answer a server that takes no answers and pings on and on.
+    /// Answers a ping. A ping asks nothing of the caller, so it costs no round, and the network's time runs on. The
+    /// client does not answer a server that takes no answers and sends ping after ping.
     fn pong(&mut self, id: &RequestId) {
         if self.pongs >= MAX_PONGS || id_bytes(id) > MAX_PING_ID {
             return tracing::debug!(
@@ -225,7 +225,7 @@ impl<'a> OpenQuestions<'a> {
         let is_wanted = self.sending.remove(id);
         match sent {
             Err(error) if is_wanted && error.may_have_run() => {
-                // The server may have the answer all the same, and go on.
+                // The server may have the answer all the same, and continue the call.
                 tracing::debug!(%error, "an answer may not have reached the server");
                 self.undelivered = Some(error);
                 Ok(())

@@ -1,4 +1,4 @@
-//! Calls that were put down, or that their caller drives by hand: resumed, followed, or sent for a single round.
+//! Saved calls, and calls that their caller drives by hand: resumed, followed, or sent for a single round.
 
 use std::time::Duration;
 
@@ -46,21 +46,22 @@ use crate::{Action, Call, CallError, CallErrorKind, CallOutcome, PendingCall, Pe
 pub enum RoundOutcome {
     /// The call is done.
     Complete(Json),
-    /// The server asks: answer with [`PendingCall::answer`], and go on.
+    /// The server asks: answer with [`PendingCall::answer`], and then advance the call.
     Asked(PendingCall),
-    /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: go on
-    /// after this long.
+    /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: advance
+    /// the call after this long.
     BackOff(PendingCall, Duration),
-    /// The call has become a task, and the task has what was sent to it: go on to poll it, after this long.
+    /// The call has become a task, and the task has what was sent to it: advance the call after this long, which polls
+    /// the task.
     Task(PendingCall, Duration),
 }
 
 impl Client {
-    /// Picks up a tool's call that was put down, runs it to its end, and gives what [`call_tool`](Self::call_tool)
-    /// would have given. For calls of other methods there is [`resume_as`](Self::resume_as).
+    /// Resumes a saved call of a tool, runs it to its end, and returns what [`call_tool`](Self::call_tool) would have
+    /// returned. For calls of other methods there is [`resume_as`](Self::resume_as).
     ///
-    /// The call goes on in the revision that it began in, with this client's handlers: this client may know what
-    /// another one did not. It goes on at the server that it began at: the client refuses it at another, unless
+    /// The call keeps the revision that it began in, and gets this client's handlers: this client may know what another
+    /// one did not. It continues at the server that it began at: the client refuses it at another, unless
     /// [`PendingCall::trust_other_server`] says otherwise.
     ///
     /// ```
@@ -121,11 +122,12 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the client
-    /// puts the call down as it is, with every answer that was given, in
+    /// Resumes a call as [`resume_as`](Self::resume_as) does, until the given future is done: then the client stops,
+    /// and returns the call as it is, with every answer that was given, in
     /// [`CallErrorKind::Interrupted`](crate::CallErrorKind::Interrupted).
     ///
-    /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
+    /// A request that is under way is cancelled at its server, which may have done part of it. A task keeps running
+    /// there.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -165,7 +167,7 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
-    /// Picks up a task that was put down, follows it to its end, and gives the result that its call would have given.
+    /// Resumes a saved task, follows it to its end, and returns the result that its call would have returned.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -189,7 +191,7 @@ impl Client {
         self.resume_as(pending).await
     }
 
-    /// The call, if it is for this client's server: its state and its answers are not for other servers.
+    /// Returns the call, if it is for this client's server: its state and its answers are not for other servers.
     pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
         if pending.was_held() {
             return Err(CallErrorKind::HeldByServer.of(Box::new(pending)));
@@ -206,7 +208,7 @@ impl Client {
         Ok(pending)
     }
 
-    /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
+    /// Sends a call, or continues one, for a single round; [`RoundOutcome`] has an example.
     ///
     /// The client hands out questions, and does not answer them: the caller does, now or next week. While some are
     /// open, nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the
@@ -250,7 +252,7 @@ impl Client {
 }
 
 impl RoundOutcome {
-    /// The outcome of a single round.
+    /// Reads the outcome of a single round from the call.
     fn of(call: Call) -> Result<Self, CallError> {
         let (action, polls_next) = (call.action(), call.polls_next());
         match (action, call.end()) {

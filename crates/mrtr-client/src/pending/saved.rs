@@ -1,5 +1,5 @@
-//! The plain data of calls that were put down: a call in its saved form, a task that a client follows, and the checks
-//! when they are read.
+//! The plain data of saved calls: a call in its saved form, a task that a client follows, and the checks when they are
+//! read.
 
 use std::fmt;
 use std::time::Duration;
@@ -158,7 +158,7 @@ fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision
     String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
-/// A task that a client follows. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
+/// A task that a client follows. Save it as it is, and resume it with [`Client::follow`](crate::Client::follow), at the
 /// server that it names.
 ///
 /// ```

@@ -99,9 +99,9 @@ pub enum ServerMessage {
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a method and its parameters are all there is")]
 pub struct ServerNotification {
-    /// Its method.
+    /// The method of the notification.
     pub method: String,
-    /// Its parameters.
+    /// The parameters of the notification.
     pub params: Json,
 }
 
@@ -119,9 +119,9 @@ pub struct ServerNotification {
 pub struct ServerRequest {
     /// The id that the answer carries.
     pub id: RequestId,
-    /// Its method.
+    /// The method of the question.
     pub method: String,
-    /// Its parameters.
+    /// The parameters of the question.
     pub params: Json,
 }
 
@@ -135,8 +135,8 @@ impl fmt::Debug for ServerRequest {
 /// The memory of a server's era. Clones are one memory, so that clients that share it agree.
 ///
 /// A transport that can carry sessions keeps one: over HTTP for as long as the origin is the same, and over stdio for
-/// as long as the process is. A client with such a transport finds out which era the server speaks, and goes on in that
-/// one.
+/// as long as the process is. A client with such a transport finds out which era the server speaks, and then speaks
+/// that one.
 ///
 /// ```
 /// use mrtr_client::EraMemory;
@@ -168,7 +168,7 @@ pub(crate) enum Detection {
 
 impl EraMemory {
     /// Creates the memory of a transport whose server can refuse what it does not understand with a status, as over
-    /// HTTP. A modern request is then its own probe, and silence says nothing.
+    /// HTTP. A modern request is then its own probe: the answer tells the era, and a missing answer does not.
     pub fn of_origin() -> Self {
         Self::new(Detection::ByRequest)
     }

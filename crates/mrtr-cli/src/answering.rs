@@ -49,7 +49,7 @@ pub(crate) enum WhenAsked {
     PutDown,
 }
 
-/// Answers the questions of a call.
+/// The way in which the questions of a call are answered: from a file, by the person, or not at all.
 pub(crate) struct Answering {
     answers: Answers,
     screen: Screen,
@@ -57,7 +57,7 @@ pub(crate) struct Answering {
     when_asked: WhenAsked,
     /// True once the person wants to stop.
     is_interrupted: AtomicBool,
-    /// Questions that got no answer, in words: a call in a session does not carry them.
+    /// The questions that got no answer, in words, since the error of a call in a session does not carry them.
     unanswered: Mutex<Vec<String>>,
 }
 

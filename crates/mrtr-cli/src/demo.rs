@@ -26,11 +26,11 @@ pub(crate) struct Parts {
     pub(crate) visits: Visits,
 }
 
-/// The names of its tools.
+/// The names of the demo server's tools.
 pub(crate) const TOOLS: [&str; 7] =
     ["weather", "update_work_item", "book_table", "connect", "summarise", "echo", "charge"];
 
-/// The demo server.
+/// Builds the demo server.
 pub(crate) fn server(parts: Parts) -> Result<Server, Failure> {
     let Parts { sealer, tasks, single_use, visits } = parts;
     let server = Server::builder("mrtr-demo", env!("CARGO_PKG_VERSION"))

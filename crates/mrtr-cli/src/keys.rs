@@ -173,7 +173,7 @@ impl Ring {
         self.keys.iter().map(|(id, _)| id.as_str()).collect()
     }
 
-    /// Adds a key behind the others.
+    /// Adds a new key after the others.
     fn add(&mut self) {
         let now = id_of_now();
         let is_known = |id: &String| self.keys.iter().any(|(known, _)| known == id);

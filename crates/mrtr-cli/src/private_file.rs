@@ -4,10 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a new file. It never overwrites another.
+/// Writes a new file. It fails where a file of that name exists, and never overwrites one.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create_new(path)?;
-    // A file that was written in part, on a full disk say, is of no use and stands in the way.
+    // A file that was written in part, for example on a full disk, is of no use and would block its name.
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
@@ -66,7 +66,7 @@ fn keep_owner(of: &fs::Metadata, new: &File) -> io::Result<()> {
     if (of.uid(), of.gid()) != (made.uid(), made.gid()) {
         fchown(new, Some(of.uid()), Some(of.gid()))?;
     }
-    // A change of owner may clear bits of the mode, so that it comes last.
+    // The mode comes last, since a change of owner may clear some of its bits.
     new.set_permissions(of.permissions())
 }
 
@@ -75,7 +75,7 @@ fn keep_owner(of: &fs::Metadata, new: &File) -> io::Result<()> {
     new.set_permissions(of.permissions())
 }
 
-/// A name beside this one, for the file that is to take its place.
+/// Returns a name in the same folder, for the new file that will replace this one.
 fn beside(path: &Path) -> PathBuf {
     let mut beside = path.file_name().unwrap_or_default().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
@@ -132,7 +132,7 @@ pub(crate) fn distrust(_: &File) -> io::Result<Option<Distrust>> {
     Ok(None)
 }
 
-/// Returns true if the open file is the one that has this name.
+/// Returns true if the open file is still the one at this path.
 #[cfg(unix)]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

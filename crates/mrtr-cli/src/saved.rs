@@ -54,7 +54,8 @@ impl Work {
 pub(crate) enum SaveTo {
     /// The file that the person named.
     File(PathBuf),
-    /// A file that is named for the tool.
+    /// A new file that is named for the tool, in the working directory, or else in the system's folder for temporary
+    /// files.
     Anywhere,
 }
 
@@ -84,7 +85,7 @@ impl SavedCall {
         })
     }
 
-    /// Reads a call, and holds its file for as long as this process works on it: no other process may do so meanwhile.
+    /// Reads a saved call, and keeps its file locked while this process works on it, so that no other process does.
     pub(crate) fn take(path: &Path) -> Result<(Self, HeldFile)> {
         let mut held = HeldFile::take(path)?;
         Ok((Self::parse(path, &held.read()?)?, held))
@@ -114,7 +115,8 @@ impl SavedCall {
         })
     }
 
-    /// Fails unless the file may be overwritten: there is none, or it is one of ours.
+    /// Fails unless this file may be written: there must be none, or one with a saved call that no other process works
+    /// on, and its folder must exist.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
         if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
@@ -204,7 +206,7 @@ fn in_use(path: &Path) -> Failure {
     Failure::new(format!("another process goes on with the call in {}", path.display()))
 }
 
-/// The members of a file of ours, of any version.
+/// Reads a file as JSON, if it is a saved call of any version.
 fn envelope(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(|whole| whole.get("file").and_then(Value::as_str) == Some(FILE))
 }

@@ -28,7 +28,7 @@ struct State {
 #[derive(Clone)]
 struct Doing {
     what: String,
-    /// The progress so far, and the total.
+    /// The progress that the server reported, and the total.
     progress: Option<(u64, u64)>,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Prints a line, once no question is on the screen.
+    /// Prints a line, or keeps it until no question is on the screen.
     pub(crate) fn say(&self, line: impl Display) {
         let mut state = self.state();
         if state.questions > 0 {

@@ -171,7 +171,7 @@ async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router, 
     }
 }
 
-/// Listens for Ctrl-C and the platform's signals, from the moment when it is made.
+/// The signals by which a person (Ctrl-C) or the platform ends the server. It listens from the moment when it is made.
 struct Ending {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 2],

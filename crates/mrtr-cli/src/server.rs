@@ -32,7 +32,7 @@ pub(crate) struct ReachOptions {
     trace: bool,
 }
 
-/// A header of the person's own.
+/// A header that the person adds to every request.
 #[derive(Debug, Clone)]
 struct Header(HeaderName, HeaderValue);
 
@@ -194,7 +194,7 @@ impl ReachOptions {
     }
 }
 
-/// The URL that a person may have meant who left the scheme out.
+/// Guesses the URL that the person meant by a text that is none, such as one without a scheme.
 fn nearest_url(text: &str) -> String {
     // The text before an @ may be a password.
     let is_host = !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'));
@@ -232,5 +232,5 @@ fn child(launch: &Launch, screen: &Screen, trace: bool) -> Result<mrtr::StdioTra
     })
 }
 
-/// More lines of a server's standard error are noise to a person who calls it.
+/// The most lines of a server's standard error to show without `--trace`: more are noise to the person who calls it.
 const MOST_SAID: usize = 10;

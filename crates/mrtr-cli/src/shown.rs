@@ -28,7 +28,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints the result of a call: escaped for a person, and as it is for a program.
+/// Prints the result of a call: escaped at a terminal, and as it is for another program.
 pub(crate) fn print_result(result: &CallToolResult) -> Result<()> {
     let text = text_of(result);
     let text = if io::stdout().is_terminal() { Printable::text(&text).up_to(usize::MAX).to_string() } else { text };
@@ -109,7 +109,7 @@ fn asked(question: &InputRequest) -> String {
     }
 }
 
-/// A form in one line: its message, and its fields.
+/// Writes a form in one line: its message, and its fields.
 pub(crate) fn form(message: &str, form: &Form) -> String {
     let fields: Vec<_> = form.fields().map(field).collect();
     format!("{} ({})", Printable::line(message), fields.join(", "))

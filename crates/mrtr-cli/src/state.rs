@@ -127,7 +127,7 @@ fn moment(moment: Timestamp, now: Timestamp) -> String {
     if moment <= now { format!("{written} ({away} ago)") } else { format!("{written} (in {away})") }
 }
 
-/// Longer than any state that a server takes.
+/// The most bytes of a state that is opened or shown: more than any server takes.
 const LONGEST: usize = 1 << 20;
 
 const EXAMPLES: &str = "\

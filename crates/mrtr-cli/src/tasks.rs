@@ -243,5 +243,5 @@ Examples:
   mrtr tasks retry 4f1c… --db tasks.sqlite
   mrtr tasks cancel 4f1c… --db tasks.sqlite";
 
-/// The end of the year 9999, in milliseconds: no later moment can be written.
+/// The last second of the year 9999, in milliseconds since 1970: no later time can be written.
 const LAST_WRITTEN: u64 = 253_402_300_799_000;

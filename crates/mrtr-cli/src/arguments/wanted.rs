@@ -49,7 +49,7 @@ impl<'a> Wanted<'a> {
         if (least..=most).contains(&42.0) { "42".to_owned() } else { least.max(0.0).to_string() }
     }
 
-    /// A value for an example, as it is written on a command line.
+    /// Returns a value for an example, quoted as a command line needs it.
     pub(super) fn example(&self) -> String {
         let text = match self.options().first() {
             Some(Value::String(option)) => option.clone(),

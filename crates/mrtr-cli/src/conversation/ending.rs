@@ -19,7 +19,8 @@ impl Conversation {
         self.put_down(failure, tool, call, save_to).into()
     }
 
-    /// Explains that the call cannot be saved: a session asks in the middle of a call, and ends with it.
+    /// Explains that the call cannot be saved: a session asks while the call is open, and what it asked ends with the
+    /// call.
     fn not_put_down(&self, failure: Failure) -> Failure {
         let asked = self.answering.unanswered();
         if asked.is_empty() {
@@ -42,9 +43,9 @@ impl Conversation {
         }
     }
 
-    /// Explains to the person what became of a call after Ctrl-C while the server was at work. A task goes on without
-    /// this client, and can be followed later. Any other call was cancelled when its request was given up; the answers
-    /// so far are kept.
+    /// Explains to the person what became of a call after Ctrl-C while the server was at work. A task keeps running
+    /// without this client, and can be followed later. Any other call was cancelled when its request was given up; the
+    /// answers so far are kept.
     pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
         let failure = if call.task().is_some() {
             Failure::new("interrupted: the task goes on at the server")

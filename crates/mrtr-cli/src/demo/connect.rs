@@ -8,7 +8,7 @@ use axum::response::Html;
 use axum::{Router, routing::get};
 use mrtr::prelude::*;
 
-/// The pages that the user visited. Clones are the same.
+/// The pages that the user visited. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Visits {
     /// The address of the page.

@@ -89,7 +89,7 @@ fn exit_code(played: &[Played]) -> ExitCode {
     if played.iter().all(Played::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Ends when the tour is told to end: by Ctrl-C, by a platform, or by a terminal that is gone.
+/// Waits for a signal to end the tour: Ctrl-C, a platform's, or that of a terminal that is gone.
 #[cfg(unix)]
 async fn interrupt() {
     use tokio::signal::unix::{SignalKind, signal};

@@ -1,4 +1,4 @@
-//! Plays stories, one after the other, until the last one or until the tour is told to end.
+//! Plays stories, one after the other, until the last one or an interrupt.
 
 use std::pin::pin;
 
@@ -19,12 +19,12 @@ pub(crate) struct Played {
     pub(crate) story: &'static Story,
     pub(crate) events: Vec<Event>,
     pub(crate) claims: Vec<Claim>,
-    /// The reason why it did not come to its end.
+    /// The reason that the story stopped before its end, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
-/// The error of a tour that was told to end. All that it had started is gone.
+/// The error of a tour that was interrupted. Everything that the tour had started is stopped and removed.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -69,7 +69,8 @@ pub(crate) async fn play(
     Ok(played)
 }
 
-/// Plays a story. All that it had started is gone then, however it ended.
+/// Plays a story, until it ends or `interrupt` is done. Then everything that the story had started is stopped and
+/// removed.
 pub(crate) async fn play_one(
     story: &'static Story,
     recording: Recording,
@@ -246,7 +247,7 @@ mod tests {
 
     static STARTED: OnceLock<(PathBuf, u32)> = OnceLock::new();
 
-    /// Starts a process in the folder of its stage, and goes on for ever.
+    /// Starts a process in the folder of its stage, and then waits for ever.
     static ENDLESS: Story = Story {
         play: |stage| {
             Box::pin(async {

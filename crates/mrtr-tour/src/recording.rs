@@ -38,7 +38,7 @@ pub(crate) enum Event {
     Stopped { at: Actor, what: String },
     /// A server started, or started again.
     Started { at: Actor, what: String },
-    /// A note about a server that no message tells.
+    /// A note about a server, which no message shows.
     Note { at: Actor, what: String },
 }
 
@@ -153,7 +153,7 @@ impl Message {
         keys(&self.json["result"]["inputRequests"])
     }
 
-    /// The keys of its answers.
+    /// Returns the keys of the answers that the message holds.
     pub(crate) fn answers(&self) -> Vec<&str> {
         keys(&self.json["params"]["inputResponses"])
     }
@@ -214,7 +214,7 @@ fn question((key, question): (&String, &Value)) -> String {
     }
 }
 
-/// An answer in short, behind a space.
+/// Writes an answer in short, after a space.
 fn short_answer(answer: &Value) -> String {
     if let Some(roots) = answer["roots"].as_array() {
         return roots.iter().fold(String::new(), |all, root| all + " " + &shown(&root["uri"]));
@@ -231,7 +231,7 @@ fn members(members: &Map<String, Value>) -> String {
     members.iter().fold(String::new(), |all, (name, value)| all + " " + &line(&format!("{name}={value}")))
 }
 
-/// A text without its quotes, and any other value as JSON.
+/// Writes a text without its quotes, and any other value as JSON.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| line(&value.to_string()), line)
 }
@@ -315,5 +315,5 @@ impl Drop for Witness {
     }
 }
 
-/// The longest line that is told, in bytes.
+/// The longest line that the tour reads from a process that reports an effect, in bytes.
 const LONGEST: u64 = 1000;

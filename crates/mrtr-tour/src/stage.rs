@@ -57,7 +57,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Begins a server that shares its keys with the others on this stage, and whose effects are seen.
+    /// Starts to build a server that shares its keys with the others on this stage, and whose effects are recorded.
     pub(crate) fn server(&self, at: Actor) -> server::Builder {
         let effects = Effects::here(at, self.recording.clone());
         Server::builder(at, env!("CARGO_PKG_VERSION")).sealer(self.sealer.clone()).state(effects)
@@ -86,7 +86,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Takes a process that is to be gone with this stage.
+    /// Takes a process that ends with this stage.
     pub(crate) async fn adopt(&self, process: Child) {
         self.processes.lock().await.push(process);
     }
@@ -101,7 +101,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Begins a client of a server.
+    /// Starts to build a client of a server.
     pub(crate) fn client(&self, who: Actor, instance: &Instance) -> Result<client::Builder> {
         Ok(self.balancer(who, instance)?.client())
     }
@@ -172,7 +172,8 @@ pub(crate) struct Claim {
 pub(crate) struct Claims(Mutex<Vec<Claim>>);
 
 impl Claims {
-    /// Compares what was seen with what the story says. The story goes on either way: the tour counts at its end.
+    /// Compares what was seen with what the story says, and keeps the result. The story continues either way: the tour
+    /// counts what does not hold at its end.
     pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: &S, expected: &E) {
         let holds = seen == expected;
         let problem = (!holds).then(|| format!("expected {expected:?}, saw {seen:?}"));

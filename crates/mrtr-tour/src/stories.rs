@@ -22,11 +22,11 @@ pub(crate) struct Story {
     /// The story's name on the command line.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// The plot, told before.
+    /// The plot, which is printed before the story.
     pub(crate) premise: &'static str,
     /// The participants, from left to right.
     pub(crate) cast: &'static [Actor],
-    /// The point of the story and why it matters, told after.
+    /// The point of the story and why it matters, which is printed after it.
     pub(crate) shown: &'static str,
     #[serde(skip)]
     pub(crate) play: Play,

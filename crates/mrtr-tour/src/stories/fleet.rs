@@ -58,7 +58,7 @@ pub(crate) async fn import(flow: Flow) -> mrtr::Result<String> {
     Ok(format!("imported by {}", flow.step("import", importing).idempotent().await?))
 }
 
-/// A tool whose states count once.
+/// A tool for single use: each of its states is accepted once.
 pub(crate) async fn pay(flow: Flow) -> mrtr::Result<String> {
     let Confirmed { .. } = flow.elicit("confirm", "Shall 100 euros be paid?").await?;
     flow.step("charge", flow.state::<Effects>().act("charges 100 euros")).await?;
@@ -129,7 +129,7 @@ async fn token(stage: &Stage, client: &Client, balancer: &Balancer, left: [&Inst
     Ok(())
 }
 
-/// Waits until an instance has done this so often, and returns the one that did it last.
+/// Waits until instances have done this `often` times, and returns the one that did it the last of these times.
 async fn does(stage: &Stage, what: &str, often: usize) -> Actor {
     loop {
         let events = stage.recording().events();

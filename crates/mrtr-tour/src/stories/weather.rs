@@ -37,7 +37,7 @@ pub(super) async fn get_weather(flow: Flow, Place { location }: Place) -> mrtr::
     Ok(format!("Current weather in {location}: 72°F, partly cloudy"))
 }
 
-/// A server with this tool.
+/// Starts to build a server with the tool `get_weather`.
 pub(super) fn server(stage: &Stage, at: Actor) -> server::Builder {
     stage.server(at).tool(Tool::new("get_weather", get_weather).description("Tells the weather to who has logged in"))
 }

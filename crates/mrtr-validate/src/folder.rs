@@ -16,7 +16,7 @@ pub struct Example {
     pub path: PathBuf,
     /// The text of the file.
     pub text: String,
-    /// Tells an example from a counter-example.
+    /// The kind of the file: an example or a counter-example.
     pub kind: Kind,
 }
 
@@ -31,7 +31,7 @@ pub enum Kind {
     CounterExample,
 }
 
-/// All files of a folder, in order.
+/// Reads all files of a folder, `<Type>/*.json`, sorted by type and name. It fails if there are none.
 pub fn examples(folder: &Path, kind: Kind) -> Result<Vec<Example>> {
     if !folder.is_dir() {
         bail!("there is no such folder");

@@ -204,7 +204,8 @@ impl Judge {
         }
     }
 
-    /// Returns the mistakes of an example in one dialect: schema, parser, and the way back.
+    /// Returns the mistakes of an example in one dialect: those that the schema finds, those that the parser finds, and
+    /// any difference after parsing and writing it.
     fn problems(
         &self,
         schema: &Validator,
@@ -284,7 +285,7 @@ fn holds(all: &Value, part: &Value) -> bool {
     }
 }
 
-/// Writes a revision as reports do: for serde's `serialize_with`.
+/// Serializes a revision by its name, as reports show it: for serde's `serialize_with`.
 pub fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

@@ -23,11 +23,11 @@ use recognise::Recogniser;
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "what is to be judged, as what, and what is known of it")]
 pub struct Document<'a> {
-    /// The file.
+    /// The file of the document.
     pub file: &'a Path,
-    /// The revision that it is about.
+    /// The revision that the document is about.
     pub revision: Revision,
-    /// The file of its known mistakes.
+    /// The file with the document's known mistakes.
     pub errata: Option<&'a Path>,
 }
 
@@ -141,7 +141,7 @@ fn shown(block: &Judged) -> (String, Color) {
     }
 }
 
-/// Lists each finding with its file and line, as compilers show theirs, so that an editor can jump there.
+/// Lists each finding with its file and line, as compilers do, so that an editor can jump there.
 fn findings(verdict: &DocumentVerdict) -> String {
     let with_findings = verdict.blocks.iter().filter(|block| !block.findings.is_empty());
     with_findings.map(|block| block_findings(verdict, block)).collect::<Vec<_>>().join("\n")

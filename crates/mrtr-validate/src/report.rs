@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::folder::Kind;
 use crate::judge::{Status, Verdict};
 
-/// The report as JSON.
+/// Returns the report as JSON.
 pub fn as_json(verdicts: &[Verdict]) -> Result<String> {
     let report = json!({ "files": verdicts, "totals": Totals::of(verdicts.iter()).as_json() });
     Ok(serde_json::to_string_pretty(&report)?)

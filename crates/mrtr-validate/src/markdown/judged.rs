@@ -42,7 +42,7 @@ pub(crate) enum Status {
     Passed,
     /// All faults of the block are known.
     Erratum,
-    /// The block is of a type that we do not have, and otherwise in order.
+    /// The block is of a type that we do not have, and has no other fault.
     NotDefined,
     Failed,
 }
@@ -153,7 +153,7 @@ impl Part {
     }
 }
 
-/// One known mistake.
+/// A known mistake of a document.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Erratum {
@@ -227,7 +227,7 @@ impl Erratum {
         matches!(self, Self::Json { path: None, says: None, .. })
     }
 
-    /// Marks the findings of a block that this erratum is about.
+    /// Marks the findings of a block that match this erratum with its reason, and returns whether there were any.
     fn mark(&self, reason: &str, block: &mut Judged) -> Match {
         let mut found = if block.not_defined.is_empty() { Match::Nothing } else { Match::Unknown };
         for finding in block.findings.iter_mut().filter(|finding| self.matches(finding)) {

@@ -173,7 +173,7 @@ impl Recogniser {
         }
     }
 
-    /// The type of interim responses, in a revision where they have one of their own.
+    /// Returns the type of interim responses, in a revision that has one for them.
     fn interim_response(&self) -> Option<&'static str> {
         InterimResponse::name_in(self.revision)
     }

@@ -10,13 +10,13 @@ use std::ops::Range;
 use mrtr_schema::error::JsonPath;
 use serde_json::value::RawValue;
 
-/// A text in which comments and trailing commas are blank, with a list of these.
+/// A text in which comments and trailing commas were replaced by blanks, with a list of these.
 pub(crate) struct Plain {
     pub(crate) text: String,
     pub(crate) blanked: Vec<Blanked>,
 }
 
-/// Something that JSON does not have.
+/// A comment or a trailing comma, which JSON does not have and which was blanked.
 #[derive(Debug, Clone)]
 pub(crate) struct Blanked {
     pub(crate) kind: Kind,

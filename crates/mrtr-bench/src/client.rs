@@ -164,7 +164,7 @@ fn own_cpu_time() -> Duration {
 }
 
 struct Turn {
-    /// Microseconds a request.
+    /// The processor time of a POST, in microseconds.
     cpu: f64,
     /// The time that each call took, shortest first.
     latencies: Vec<Duration>,
@@ -180,7 +180,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Adds a turn, beside the time of the floor just before, and returns the time of this one.
+    /// Adds a turn, with its ratio to the floor's time just before, and returns the turn's processor time.
     fn take(&mut self, Turn { cpu, latencies }: Turn, floor: Option<f64>) -> f64 {
         self.ratios.push(cpu / floor.unwrap_or(cpu));
         self.cpu.push(cpu);

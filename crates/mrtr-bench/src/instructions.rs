@@ -142,7 +142,7 @@ impl Record {
         self.paths.get(&path)
     }
 
-    /// Takes these counts. A count that did not change keeps its reason.
+    /// Takes these counts as the committed ones. A count that did not change stays, and keeps its reason.
     pub(super) fn accept(&mut self, counts: &BTreeMap<Path, u64>, reason: &str) {
         COMPILER.clone_into(&mut self.compiler);
         TARGET.clone_into(&mut self.target);

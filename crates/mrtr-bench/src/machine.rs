@@ -12,7 +12,7 @@ use core_affinity::CoreId;
 pub(crate) enum Core {
     /// The core of the process that is measured.
     Measured,
-    /// The core of the process that makes it busy.
+    /// The core of the process that puts load on the server.
     Load,
 }
 

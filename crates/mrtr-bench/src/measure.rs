@@ -16,7 +16,7 @@ pub(crate) struct Comparison {
     pub(crate) ours: Spread,
 }
 
-/// Measures `ours` against `baseline`, in turns.
+/// Measures `ours` against `baseline` in turns, so that whatever slows the machine down slows both.
 pub(crate) fn compare<A, B>(scale: Scale, mut baseline: impl FnMut() -> A, mut ours: impl FnMut() -> B) -> Comparison {
     let batch = batch_size(&mut baseline);
     let seconds = |time: Duration| time.as_secs_f64() / f64::from(batch);

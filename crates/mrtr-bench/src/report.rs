@@ -45,7 +45,7 @@ pub(crate) struct Figure {
     pub(crate) absolute: String,
 }
 
-/// The multiple that one thing is of the other; nothing if there is no other. It is never shown as infinite or
+/// The ratio of one measurement to another, or nothing if there is no other. It is never shown as infinite or
 /// undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -79,7 +79,7 @@ pub(crate) trait Keeper {
 }
 
 impl Side {
-    /// Opens a keeper over a file, with batches of so many tasks, and so many at once.
+    /// Opens a keeper over a file, for batches of `tasks` tasks, `at_once` of them at a time.
     pub(super) fn keeper(self, file: &Path, tasks: usize, at_once: usize) -> Result<Box<dyn Keeper>> {
         Ok(match self {
             Self::Raw => Box::new(Raw::open(file, tasks, at_once)?),

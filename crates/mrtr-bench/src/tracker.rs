@@ -23,7 +23,7 @@ async fn link(_duplicate: u64, _original: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The tracker, with a sealer of known keys.
+/// Builds the tracker, with a sealer of known keys.
 pub(crate) fn server() -> Result<Server> {
     Ok(builder()?.build()?)
 }

@@ -15,7 +15,8 @@ use crate::server::load::Lines;
 
 const PAUSED: [u64; 3] = [0, 10_000, 100_000];
 
-/// The first requests grow the server's heap to what so many connections need, whatever becomes of the flows.
+/// The number of requests before the first measurement. They grow the server's heap to what [`CONNECTIONS`] need,
+/// whatever becomes of the flows.
 const WARM_UP: u64 = 5_000;
 const CONNECTIONS: usize = 64;
 const PATIENCE: Duration = Duration::from_mins(2);

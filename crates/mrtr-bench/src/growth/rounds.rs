@@ -59,7 +59,8 @@ impl Sent {
     }
 }
 
-/// The messages, round by round: the message at each place answers the question with that number.
+/// Plays a conversation, and returns its messages: the first makes the call, and the message at index N answers
+/// question N.
 fn conversation(server: &Server) -> Result<Vec<Sent>> {
     let runtime = crate::server::load::runtime()?;
     let mut body = call("survey", &json!({}), None);

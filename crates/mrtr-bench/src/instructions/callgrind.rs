@@ -45,7 +45,7 @@ pub(super) fn count(path: Path, runs: Runs) -> Result<Counts> {
     })
 }
 
-/// Profiles a process that runs a path so many times.
+/// Profiles a process that runs a path `times` times.
 fn profile(path: Path, times: u32, runs: Runs, file: &FilePath) -> Result<Profile> {
     let name = path.to_possible_value().expect("every path has a name").get_name().to_owned();
     let mut command = Command::new("valgrind");
@@ -59,7 +59,7 @@ fn profile(path: Path, times: u32, runs: Runs, file: &FilePath) -> Result<Profil
     Ok(profile)
 }
 
-/// The numbers of runs of a path: a few, and so many more.
+/// The numbers of runs of a path: a few, and `counted` more, whose difference is counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Runs {
     few: u32,

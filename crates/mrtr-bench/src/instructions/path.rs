@@ -96,7 +96,7 @@ impl Path {
         matches!(self, Self::Final | Self::SingleUse | Self::StreamedSingleUse)
     }
 
-    /// Runs it so many times, of at most so many that the caller will ever want in one process.
+    /// Runs the path `times` times. `most` is the largest number of runs that the caller will want of one process.
     pub(crate) fn run(self, times: u32, most: u32) -> Result<()> {
         match self {
             Self::Parse => parse(times),

@@ -42,7 +42,7 @@ impl Queue {
         Ok(Self { runtime, connections, tasks, claimed: Vec::new() })
     }
 
-    /// Does this for each job: any connection that is free takes the next one.
+    /// Runs the verb for each job: any connection that is free takes the next one.
     fn each<F>(&self, jobs: &[i64], verb: impl Fn(Arc<Connection>, i64) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,

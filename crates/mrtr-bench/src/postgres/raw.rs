@@ -45,7 +45,7 @@ impl Raw {
         Ok(Self { runtime, connections, random: ProcessRandom::new(), tasks, ids: Vec::new() })
     }
 
-    /// Does this to each task: any connection that is free takes the next one.
+    /// Runs the verb for each task: any connection that is free takes the next one.
     fn each<F>(&self, verb: impl Fn(Arc<Verbs>, [u8; 16]) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<()>> + Send + 'static,

@@ -64,13 +64,13 @@ impl Candidate {
         !self.is_floor() && !self.is_ours()
     }
 
-    /// Returns true if it serves an exchange as its own documentation advises: others always send a state when they
-    /// ask.
+    /// Returns true if the candidate serves an exchange in the way that its own documentation advises. Other SDKs have
+    /// no [`Exchange::Ask`], since they always send a state when they ask.
     pub(crate) fn serves(self, exchange: Exchange) -> bool {
         !self.is_peer() || exchange != Exchange::Ask
     }
 
-    /// The program that serves it: this one, or for another SDK the one beside it.
+    /// The program that runs the candidate: this one, or, for another SDK, the one in the same folder.
     pub(super) fn program(self) -> Result<PathBuf> {
         let own = std::env::current_exe()?;
         if !self.is_peer() {
@@ -151,7 +151,7 @@ impl Server {
         machine::cpu_time(self.process.id())
     }
 
-    /// Its resident memory, in bytes.
+    /// Returns the server's resident memory, in bytes.
     pub(crate) fn resident(&self) -> Option<u64> {
         machine::resident(self.process.id())
     }

@@ -77,7 +77,7 @@ impl Exchange {
         Ok(call(self.tool(), &arguments, Some((original, &state_in(&ask(&second).await?)?))))
     }
 
-    /// A body as an HTTP request to a candidate.
+    /// Writes a body as an HTTP request to a candidate.
     pub(crate) fn request(self, candidate: Candidate, body: &str) -> Vec<u8> {
         let mut path = PATH.to_owned();
         if candidate.is_floor() {
@@ -111,7 +111,7 @@ pub(crate) fn call(tool: &str, arguments: &Value, answered: Option<((&str, Value
     json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string()
 }
 
-/// The state in a reply, which may have come as an event.
+/// Reads the state in a reply, which may have come as an event.
 pub(crate) fn state_in(reply: &str) -> Result<String> {
     let start = reply.find('{').context("the reply holds no JSON")?;
     let mut messages = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();

@@ -1,4 +1,4 @@
-//! A load on a server: so many connections that each send one request after the other.
+//! A load on a server: connections that each send one request after the other.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;

@@ -39,7 +39,7 @@ pub(super) fn answer_lines(mut answer: impl FnMut(&str) -> Result<String>) -> Re
     Ok(())
 }
 
-/// The process, as its parent has it; it ends when this is dropped.
+/// A child process, as its parent has it; it ends when this value is dropped.
 pub(super) struct Process {
     child: Child,
     input: ChildStdin,

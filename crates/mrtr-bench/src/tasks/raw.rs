@@ -41,7 +41,7 @@ impl Raw {
         bytes
     }
 
-    /// Does this to each task, so many in a transaction.
+    /// Runs the verb for each task, `at_once` of them in a transaction.
     fn each(&mut self, verb: impl Fn(&Verbs<'_>, &[u8; 16]) -> Result<()>) -> Result<()> {
         for batch in self.ids.chunks(self.at_once) {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

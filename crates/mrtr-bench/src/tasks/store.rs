@@ -19,7 +19,7 @@ pub(crate) struct Store {
     runtime: Runtime,
     kept: Arc<dyn TaskStore>,
     random: ProcessRandom,
-    /// A tool of this process alone, so that others do not claim its tasks.
+    /// A tool of this process alone, so that others do not acquire its tasks.
     tool: String,
     tasks: usize,
     at_once: usize,
@@ -38,7 +38,7 @@ impl Store {
         Self { runtime, kept, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() }
     }
 
-    /// Starts a caller for each of these, so many at once.
+    /// Starts a caller for each of these calls, `at_once` at a time.
     fn each<F>(&self, calls: impl Iterator<Item = F>) -> Result<()>
     where
         F: Future<Output = Result<(), mrtr_tasks::store::StoreError>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! A server with many tasks that wait for answers: its memory, and the time to read and to claim a task.
+//! A server with many tasks that wait for answers: its memory, and the time to read and to acquire a task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +18,10 @@ use crate::report::{Figure, Target};
 use crate::{Scale, machine, tracker};
 
 const WAITING: [usize; 3] = [0, 10_000, 100_000];
-/// The memory that so many may take, in bytes.
+/// The memory that the most of these tasks may take, in bytes.
 const ALLOWANCE: f64 = 20.0 * 1024.0 * 1024.0;
-/// The tables are trees: that of 100,000 has one or two levels more than that of a few.
+/// The target for times that hardly grow with the number of tasks: the tables are trees, and that of 100,000 tasks has
+/// one or two levels more than that of a few.
 const FLAT: Target = Target::AtMost(1.5);
 
 pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
@@ -109,7 +110,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Makes so many tasks, and one to be claimed, all of which wait for an answer.
+    /// Makes `waiting` tasks, and one to be acquired, all of which wait for an answer.
     fn fill(&mut self, waiting: usize) -> Result<f64> {
         let Self { runtime, store, random, ids } = self;
         runtime.block_on(async {
@@ -128,7 +129,7 @@ impl Waits {
         })
     }
 
-    /// The time to read a task, in seconds on a core: of many, each a random one.
+    /// Measures the time to read a task, in seconds on a core: the mean of [`GETS`] reads of random tasks.
     fn get(&self) -> Result<f64> {
         self.runtime.block_on(async {
             let begin = on_core()?;
@@ -140,7 +141,7 @@ impl Waits {
         })
     }
 
-    /// The time to claim the one task that is due, in seconds on a core.
+    /// Measures the time to acquire the one task that is due, in seconds on a core.
     fn claim(&self) -> Result<f64> {
         self.runtime.block_on(async {
             let mut spent = Duration::ZERO;

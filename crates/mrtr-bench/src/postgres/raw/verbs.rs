@@ -62,7 +62,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// One entry, and so many bytes beside it.
+    /// One entry, and this many bytes beside it.
     fn entry(beside: usize) -> Self {
         Self { added: 1, added_bytes: ENTRY.len() + beside, ..Self::default() }
     }
@@ -213,7 +213,7 @@ impl Verbs {
         Ok(())
     }
 
-    /// Claims at most so many tasks in one transaction of two trips, and returns their number.
+    /// Acquires at most `most` tasks in one transaction of two trips, and returns their number.
     pub(super) async fn claim(&self, most: usize) -> Result<usize> {
         let (connection, sql, none) = (&self.connection, &self.sql, None::<i64>);
         for statement in [&sql.due, &sql.trials, &sql.keep_many, &sql.entries, &sql.questions, &sql.next] {
@@ -275,7 +275,7 @@ impl Verbs {
     }
 }
 
-/// The bytes that a task keeps, with so many in it.
+/// The bytes that count for a task that holds this many.
 fn bytes(of: usize) -> i64 {
     i64::try_from(TASK_BYTES).unwrap_or(0) + i64::try_from(of).unwrap_or(0)
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
 struct Source {
     /// The folder that holds it.
     name: String,
-    /// The revision of ours that it describes.
+    /// The revision of ours that the official schema describes.
     revision: Revision,
     document: Value,
     /// The types to compare, where we have them.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
-/// The crates of which every public item must have one.
+/// The crates in which every public item must have an example.
 const COMPLETE: [&str; 11] = [
     "mrtr",
     "mrtr-flow",

@@ -90,7 +90,7 @@ fn settle(path: &Path, page: &str, write: bool) -> Result<bool> {
     Ok(is_same)
 }
 
-/// The public methods that a crate gives a type, in the order of its files.
+/// Finds the public methods that a crate gives a type, in the order of its files.
 fn methods(files: &[SourceFile], type_name: &str) -> Vec<Method> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.module.first().is_none_or(|first| first != "testing")) {
@@ -122,7 +122,7 @@ fn summary(docs: &[String]) -> String {
     without_links(sentence).replace('|', "\\|")
 }
 
-/// Leaves the text of each link, and takes its target away: rustdoc's targets lead nowhere on a page.
+/// Removes the target of each link, and leaves its text: rustdoc's targets lead nowhere on a page.
 fn without_links(text: &str) -> String {
     let mut left = String::new();
     let mut rest = text;

@@ -119,7 +119,7 @@ const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 const BASELINE_FAILED: i32 = 4;
 
-/// The commit where the branch left main; on main itself, the commit before.
+/// Finds the commit where the branch left main; on main itself, the commit before.
 fn base_of_branch() -> Result<String> {
     let head = commit(&["rev-parse", "HEAD"])?;
     match MAIN.iter().find_map(|main| commit(&["merge-base", "HEAD", main]).ok()) {

@@ -196,7 +196,7 @@ pub(crate) fn conformance() -> Result<Outcome> {
     conformance_with(Installation::suite()?)
 }
 
-/// Runs the conformance suite as a part of all tests, where the installation was begun.
+/// Runs the conformance suite as a stage of the test command, if its installation has been started.
 pub(crate) fn conformance_where_possible(suite: Option<Installation>) -> Result<Outcome> {
     suite.map_or(Ok(Outcome::LeftOut(LACKS_SUITE)), conformance_with)
 }
@@ -252,7 +252,7 @@ fn program(metadata: &Metadata, folder: &str, name: &str) -> Command {
     command
 }
 
-/// Runs a program that ends with an outcome.
+/// Runs a program whose exit code is an outcome.
 fn outcome(mut program: Command, lack: &'static str) -> Result<Outcome> {
     let name = program.get_program().display().to_string();
     let status = program.stdin(Stdio::null()).status().with_context(|| format!("could not start {name}"))?;

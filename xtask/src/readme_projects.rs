@@ -129,7 +129,7 @@ fn next_block(text: &str) -> Option<(&str, &str, &str)> {
     Some((head, &rest[..end], &rest[end + FENCE.len()..]))
 }
 
-/// Makes a program of an example, as rustdoc does: it shows hidden lines, and puts an example without a `main` into
+/// Makes a program of an example, as rustdoc does: it uncovers hidden lines, and puts an example without a `main` into
 /// one.
 fn program(body: &str) -> String {
     let shown: Vec<_> = body

@@ -79,7 +79,7 @@ pub(crate) fn is_marked(attributes: &[Attribute], path: &str, with: &str) -> boo
     attributes.iter().any(says)
 }
 
-/// The lines of an item's doc comment.
+/// Returns the lines of an item's doc comment.
 pub(crate) fn docs(attributes: &[Attribute]) -> Vec<String> {
     attributes.iter().filter_map(|attribute| text_of_doc(&attribute.meta)).collect()
 }

@@ -17,7 +17,8 @@ struct Neighbour {
     name: &'static str,
     dependency: &'static str,
     fits: bool,
-    /// True if our store is compiled with what was chosen. The others differ in nothing that it sees.
+    /// True if our store is compiled with the versions that Cargo chose. For the other neighbours resolving is enough:
+    /// our store would get the same versions as beside one of these.
     is_compiled: bool,
 }
 

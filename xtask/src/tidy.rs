@@ -76,7 +76,7 @@ fn crates() -> Result<Vec<Crate>> {
     workspace::crates()?.into_iter().map(|(name, folder)| read(name, &folder)).collect()
 }
 
-/// All members that have a `src`, tools among them: each example is read by itself.
+/// Reads all members that have a `src`, tools among them: each example is read by itself.
 fn members(metadata: &Metadata) -> Result<Vec<Crate>> {
     let folders = metadata.packages.iter().filter_map(|package| Some((&package.name, package.manifest_path.parent()?)));
     let folders = folders.filter(|(_, folder)| folder.join("src").is_dir());

@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(if failed { Outcome::Failed } else { Outcome::Passed })
 }
 
-/// The project's own examples, of one revision or of all.
+/// Judges the project's own examples, of one revision or of all.
 fn own_verdicts(only: Option<Revision>) -> Result<Vec<Verdict>> {
     let mut verdicts = Vec::new();
     for revision in revisions(only) {
@@ -147,7 +147,7 @@ fn rename_in_examples(revision: Revision, shown: &[Shown<'_>], tally: &mut Tally
     }
 }
 
-/// Renames each property of each definition; some example that passes must then fail.
+/// Renames each property of each definition, one at a time; then some example that passes must fail.
 fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, tally: &mut Tally) {
     for name in document["$defs"].as_object().into_iter().flat_map(Map::keys) {
         let mut properties = Vec::new();
@@ -243,7 +243,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Follows the alternative that an instance is.
+    /// Follows the alternative that an instance matches.
     ///
     /// Where it may also be an object with members of any name, no name is wrong; nor is the name of a member without
     /// which it would become one.
@@ -269,7 +269,7 @@ impl Fields<'_> {
         self.validators.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
     }
 
-    /// Returns true if a part of the schema takes members of almost any name.
+    /// Returns true if a part of the schema accepts members of almost any name.
     fn is_open(&self, part: &str) -> bool {
         let schema = self.document.pointer(part).unwrap_or(&Value::Null);
         let target = schema["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));

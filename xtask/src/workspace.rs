@@ -12,11 +12,11 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 pub(crate) use xtask_support::{print, root};
 
-/// Packages for checks, for documentation and for the SDKs of others: all that there are.
+/// The selection of packages for checks, for documentation and for the programs with the SDKs of others: all packages.
 pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
 
-/// Packages to build and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
-/// `cargo xtask interop` run.
+/// The selection of packages to build and run: all but the programs with the SDKs of others, which take minutes, and
+/// which only `cargo xtask bench` and `cargo xtask interop` run.
 pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", "--all-features"];
 
 /// Selects no target, since none is an example in cargo's sense, and has cargo unite the features that tests ask for
@@ -50,7 +50,7 @@ pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
 }
 
-/// Runs cargo in the workspace, and fails if it does.
+/// Runs cargo in the workspace, and fails if cargo fails.
 pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     eprintln!("\n=== {shown}");
@@ -98,9 +98,9 @@ pub(crate) struct Package {
 #[derive(Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// None for a normal one.
+    /// The kind of the dependency; `None` for a normal one.
     pub(crate) kind: Option<String>,
-    /// None for one from a registry.
+    /// The folder of the dependency; `None` for one from a registry.
     pub(crate) path: Option<PathBuf>,
 }
 

@@ -42,10 +42,10 @@ impl<'a> Comparison<'a> {
         self.source.types.iter().filter(|name| self.covers(name) && !is_shown(name)).cloned().collect()
     }
 
-    /// The verdicts on an example and on everything that can be changed about it.
+    /// Judges an example, and each variant of it with one thing changed, and returns the verdicts.
     pub(crate) fn judge(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
         let mut verdicts = self.judge_as_each_type(type_name, example);
-        // Where the two disagree from the start, they would only do so again.
+        // Where the two schemas disagree from the start, they would only do so again.
         if self.pair.stricter(type_name, example).is_none() {
             verdicts.extend(self.judge_variants(type_name, example));
         }

@@ -109,7 +109,7 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Adds what a document knows.
+    /// Adds the words, members and parts that a document's schemas name.
     pub(crate) fn learn(&mut self, document: &Value) {
         for (name, schema) in document["$defs"].as_object().into_iter().flatten() {
             self.learn_words(name, schema, document);
@@ -123,7 +123,7 @@ impl Vocabulary {
         self.words.get(name).into_iter().flatten()
     }
 
-    /// The members that some document names in a type.
+    /// Returns the members of a type that some document names.
     pub(crate) fn members(&self, type_name: &str) -> impl Iterator<Item = &String> {
         self.members.get(type_name).into_iter().flatten()
     }

@@ -16,7 +16,7 @@ pub(crate) struct Place {
 struct Step {
     /// The step as a JSON pointer has it.
     token: String,
-    /// The step as a schema would: `[]` for any element, `*` for any key of a free map.
+    /// The step as a schema would name it: `[]` for any element, `*` for any key of a free map.
     shown: String,
 }
 
@@ -33,7 +33,7 @@ impl Place {
         pointer(&self.steps)
     }
 
-    /// The JSON pointer of what holds the value, and its key there.
+    /// Returns the JSON pointer of the object or array that holds the value, and the value's key there.
     pub(crate) fn parent(&self) -> (String, String) {
         let Some((last, before)) = self.steps.split_last() else { return Default::default() };
         (pointer(before), last.token.replace("~1", "/").replace("~0", "~"))

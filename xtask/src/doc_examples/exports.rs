@@ -171,9 +171,9 @@ pub(super) struct Definition {
 
 /// The place where an item's example would stand.
 pub(super) enum Example {
-    /// The item's own comment, which has one or not.
+    /// In the item's own comment; true if it has an example.
     Own(bool),
-    /// The item's own comment, which has none, or the code that this macro makes of it.
+    /// In the code that this macro makes of the item, since the item's own comment has none.
     MadeBy(String),
 }
 

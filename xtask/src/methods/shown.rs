@@ -12,7 +12,7 @@ use syn::{Expr, ExprCall, ExprMethodCall, FnArg, ItemFn, Local, Macro, Pat, PatT
 
 /// A section of a page, or an example, with the methods that it calls.
 pub(super) struct Place {
-    /// The link to it, from a page in `docs/guide`.
+    /// The link to the place, from a page in `docs/guide`.
     pub(super) link: String,
     uses: BTreeSet<Use>,
 }

@@ -37,7 +37,7 @@ impl Counted {
     }
 }
 
-/// Asks cargo for the tree of one target, so that the number does not depend on the machine.
+/// Asks cargo for the dependencies on one target, so that their number does not depend on the machine.
 fn tree(budget: &Budget) -> Result<String> {
     let mut cargo = cargo_command();
     cargo.args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--target", TARGET]);

@@ -11,7 +11,8 @@ pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     crates.iter().filter_map(|found| problem(&found.name, &found.files, LARGEST_SHARE_OF_FILES)).collect()
 }
 
-/// Finds a crate with too many files. A small crate may have as many files as one of a thousand lines.
+/// Returns the problem of a crate with too many files. A crate of under a thousand lines may have as many files as one
+/// of a thousand.
 fn problem(name: &str, files: &[SourceFile], most: usize) -> Option<String> {
     let code = lines_of_code(files);
     (files.len() * THOUSAND > most * code.max(THOUSAND)).then(|| {
@@ -75,7 +76,8 @@ fn followed(mut import: Vec<String>, given_on: &BTreeMap<Vec<String>, Vec<String
     import
 }
 
-/// Maps each name that a module re-exports from one below it to its origin. A module is where its name is.
+/// Maps each name that a module re-exports from one below it to its origin. A module under its own name is no
+/// re-export.
 fn given_on(files: &[SourceFile]) -> BTreeMap<Vec<String>, Vec<String>> {
     let names = files.iter().flat_map(|file| {
         uses(file).filter_map(|(_, path, name)| {
@@ -106,7 +108,7 @@ fn uses(file: &SourceFile) -> impl Iterator<Item = (bool, Vec<String>, String)> 
 }
 
 const THOUSAND: usize = 1000;
-/// The lines of a file that is worth a door of its own even with one user.
+/// The number of lines from which a file is worth having, even with one user.
 const SMALL: usize = 50;
 
 #[cfg(test)]

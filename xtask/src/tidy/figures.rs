@@ -45,7 +45,7 @@ fn openings<'a>(texts: impl Iterator<Item = &'a str>) -> (usize, usize) {
     texts.map(texts::count_openings).fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
 }
 
-/// Names the crates too many of whose doc comments open with a question word or a condition.
+/// Names the crates in which too many doc comments open with a question word or a condition.
 pub(super) fn indirect(crates: &[Crate]) -> Vec<String> {
     let most = |found: &&Crate| {
         let (indirect, all) = openings(found.files.iter().map(|file| file.text.as_str()));
@@ -63,7 +63,7 @@ fn root_and_cycle(files: &[SourceFile]) -> [String; 3] {
     [public_items(files, &[]), modules, cycles::largest(files).len()].map(|figure| figure.to_string())
 }
 
-/// The items that users of a crate can name, in a module and in the public ones below it.
+/// Counts the items that users of a crate can name, in a module and in the public ones below it.
 fn public_items(files: &[SourceFile], module: &[String]) -> usize {
     let file = files.iter().find(|file| file.module == module);
     let items = file.iter().flat_map(|file| &file.syntax.items);

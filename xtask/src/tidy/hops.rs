@@ -20,7 +20,7 @@ struct Hop {
     bodies: Vec<Range<usize>>,
 }
 
-/// Counts the hops of a plain call, and finds what is wrong with the lists.
+/// Counts the hops of a plain call, and finds what is wrong with the lists of hops in docs/ARCHITECTURE.md.
 pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
     let page = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap_or_default();
     let mut problems = Vec::new();
@@ -33,7 +33,8 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
         lengths.push(names.len());
         let hops: Result<Vec<_>, _> = names.iter().map(|name| Hop::read(root, name)).collect();
         match hops {
-            // A handler is in the midst of the others, and leads where its author wants.
+            // Only for a plain call: in the other lists the author's handler comes in between, and leads where the
+            // author wants.
             Ok(hops) if place == 0 => problems.extend(leads_nowhere(&hops)),
             Ok(_) => {}
             Err(problem) => problems.push(problem),

@@ -11,7 +11,7 @@ pub(super) fn of_file(file: &SourceFile) -> Vec<Vec<String>> {
     starting_with(STARTS.map(str::to_owned).to_vec(), file)
 }
 
-/// The paths of [`of_file`], and those that begin with a module below the file.
+/// Returns the paths of [`of_file`], and those that begin with a module below the file.
 pub(super) fn with_children(file: &SourceFile) -> Vec<Vec<String>> {
     let modules = file.syntax.items.iter().filter_map(|item| match item {
         Item::Mod(item) if item.content.is_none() => Some(item.ident.to_string()),

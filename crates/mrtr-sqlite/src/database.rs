@@ -78,7 +78,7 @@ impl SqliteDatabase {
         Ok(Self { tasks, single_use })
     }
 
-    /// The store of its tasks.
+    /// Returns the store of the file's tasks.
     ///
     /// ```
     /// use mrtr_sqlite::SqliteDatabase;
@@ -95,7 +95,7 @@ impl SqliteDatabase {
         self.tasks.again()
     }
 
-    /// The store for single use.
+    /// Returns the store for single use in the file.
     ///
     /// ```
     /// use mrtr_server::Guard;

@@ -31,8 +31,8 @@ pub(crate) use waiting::Waiting;
 /// file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks every
 /// few milliseconds whether another process ended the reservation.
 ///
-/// A verb whose future is dropped may still be carried out. A reservation made so lapses like that of a
-/// round that died.
+/// A verb whose future is dropped may still be carried out. A reservation that was made by such a verb lapses like that
+/// of a round that died.
 ///
 /// The file also keeps how far it was purged, so that a clock set back revives no token, in this process or the next.
 /// If a clock was far ahead for long, the file may refuse tokens until that time comes. New keys and a new file end

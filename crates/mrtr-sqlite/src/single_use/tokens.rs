@@ -59,7 +59,7 @@ impl Tokens<'_> {
         Ok(())
     }
 
-    /// Returns a result for each. A lost one spoils none of the others.
+    /// Renews these reservations, and returns a result for each. If one is lost, the others are renewed all the same.
     pub(crate) fn renew_all(
         &mut self,
         reservations: &[Reservation],

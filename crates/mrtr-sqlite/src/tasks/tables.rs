@@ -120,7 +120,8 @@ impl Tables<'_> {
         Ok(self.add_message(head.place, message)?)
     }
 
-    /// Returns a result for each. A refused one spoils none of the others.
+    /// Renews the leases of these runs, and returns a result for each. If one is refused, the others are renewed all
+    /// the same.
     pub(super) fn renew_all(&mut self, runs: &[Run], lease: Duration) -> Result<Vec<Result<(), StoreError>>, Failure> {
         let mut renewed = Vec::new();
         for &run in runs {

@@ -30,7 +30,8 @@ pub enum ConnectError {
     /// The database is a replica, or takes no writes for another reason.
     #[error("the database takes no writes: it is a replica, or read-only by its settings")]
     ReadOnly,
-    /// Its tables are older than this program, which was told not to change them.
+    /// The tables are older than this program, and [`migrate_at_start`](crate::PostgresOptions::migrate_at_start) does
+    /// not let it change them.
     #[error(
         "the schema `{schema}` has version {found}, and this program needs {needed}: run `mrtr postgres migrate`, or let \
          the program migrate at its start"
@@ -43,7 +44,7 @@ pub enum ConnectError {
         /// The version that we need.
         needed: i32,
     },
-    /// A later version of this crate made its tables.
+    /// A later version of this crate made the tables.
     #[error("the schema `{schema}` has version {found}; this program knows versions up to {known}")]
     NewerSchema {
         /// The schema.

@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     /// The database refused the statement, and carried out nothing of it.
     #[error("the database refused the statement")]
     Refused(#[source] tokio_postgres::Error),
-    /// The connection was lost after it was sent: it may have been carried out, or may yet be.
+    /// The connection was lost after the statement was sent: the database may have carried it out, or may do so yet.
     #[error("the connection to the database was lost")]
     Unsure(#[source] Box<dyn Error + Send + Sync>),
     /// A row is not as this store writes it.

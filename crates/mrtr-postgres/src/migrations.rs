@@ -23,7 +23,8 @@ const FILES: [&str; 4] = [
 ];
 
 /// Returns the script that brings a schema of any version to the newest, for an operator to read and to run with
-/// `psql`. [`PostgresOptions::connect`](crate::PostgresOptions::connect) runs it too, unless told not to.
+/// `psql`. [`PostgresOptions::connect`](crate::PostgresOptions::connect) runs it too, unless
+/// [`migrate_at_start`](crate::PostgresOptions::migrate_at_start) is off.
 ///
 /// Operators may run it again, and at the same time: the first run applies what is missing.
 ///

@@ -44,13 +44,14 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// The number of connections an instance keeps, the listener apart: 16.
+    /// The most connections that an instance keeps, not counting the listener: 16.
     pub const DEFAULT_CONNECTIONS: usize = 16;
     /// The time a verb waits for a connection to be free: 2 seconds.
     pub const DEFAULT_WAIT: Duration = Duration::from_secs(2);
     /// The time a statement may take: 10 seconds.
     pub const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
-    /// The time changes may go unseen if no notification comes: 1 second, give or take a quarter.
+    /// The longest time that changes go unseen if no notification comes: 1 second. Each wait lasts between half of it
+    /// and all of it.
     pub const DEFAULT_POLL: Duration = Duration::from_secs(1);
 
     /// Makes options for the database at this address: `postgres://user:password@host/database`, or `key=value` pairs,
@@ -90,7 +91,7 @@ impl PostgresOptions {
         Self { schema, ..self }
     }
 
-    /// Sets how many connections it keeps at most, the listener apart: 16 by default.
+    /// Sets the most connections that the store keeps, not counting the listener: 16 by default.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -103,7 +104,7 @@ impl PostgresOptions {
         Self { connections: connections.max(1), ..self }
     }
 
-    /// Sets how long a verb waits for one of them to be free before it is told that the store is busy: 2 s by default.
+    /// Sets how long a verb waits for a free connection before it fails because the store is busy: 2 s by default.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -131,9 +132,9 @@ impl PostgresOptions {
         Self { patience, ..self }
     }
 
-    /// Sets how often the store looks for changes while a caller waits for some, even if no notification comes: every
-    /// second by default, give or take a quarter. Notifications make it look sooner, but the store relies on this
-    /// alone.
+    /// Sets the longest time between two looks for changes while a caller waits for some, even if no notification
+    /// comes: 1 s by default. Each wait lasts between half of it and all of it, so that instances do not look in step.
+    /// Notifications make the store look sooner, but it relies on this alone.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -205,7 +206,7 @@ impl PostgresOptions {
         Self { tls: Tls::Rustls(tokio_postgres_rustls::MakeRustlsConnect::new(config)), ..self }
     }
 
-    /// Uses this clock and the times that callers tell verbs, rather than the database's clock. This is for tests:
+    /// Uses this clock, and the times that callers pass to verbs, instead of the database's clock. This is for tests:
     /// instances that share a database must not do so.
     ///
     /// ```

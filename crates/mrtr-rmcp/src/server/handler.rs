@@ -386,7 +386,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 }
 
-/// Everything that one or the other accepts.
+/// Unites what our server and the other handler accept.
 fn both(mut accepted: SubscriptionFilter, theirs: SubscriptionFilter) -> SubscriptionFilter {
     let either = |ours: Option<bool>, theirs: Option<bool>| ours.filter(|accepted| *accepted).or(theirs);
     accepted.tools_list_changed = either(accepted.tools_list_changed, theirs.tools_list_changed);

@@ -173,7 +173,8 @@ impl Endpoint {
         self.set(|config| config.body_limit = bytes)
     }
 
-    /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
+    /// Holds this many bytes of bodies at a time. The endpoint answers a request that does not fit with 503 and
+    /// `Retry-After: 1`. 256 MiB by default.
     ///
     /// The endpoint counts memory as it takes it for what arrives, in parts of 64 KiB. It gives the memory back when it
     /// has answered the round or, with a stream or a subscription, when that ends. A body of up to 4 KiB does not
@@ -222,7 +223,7 @@ impl Endpoint {
         self.set(|config| config.body_timeout = limit)
     }
 
-    /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
+    /// Runs this many requests at a time. The endpoint answers others with 503 and `Retry-After: 1`. 4096 by default.
     ///
     /// A request counts from when its body begins to arrive until the reply is there or, if that is a stream, until it
     /// ends. A round of a single-use tool whose client is gone counts until it has finished its step.

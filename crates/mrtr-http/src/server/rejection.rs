@@ -37,7 +37,7 @@ impl Rejection {
         matches!(self, Self::TooLarge | Self::TooSlow | Self::TransferCoded | Self::NoRoomForHead)
     }
 
-    /// The status, and a line for a person who sent the request by hand.
+    /// Returns the status, and a line for a person who sent the request by hand.
     pub(super) fn status(&self) -> (StatusCode, &'static str) {
         match self {
             Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here.\n"),

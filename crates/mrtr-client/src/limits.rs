@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
 pub struct Limits {
-    /// The most requests that a call may send, those that bring nothing new aside. 10 by default.
+    /// The most requests that a call may send. Those that bring nothing new do not count. 10 by default.
     pub rounds: u32,
     /// The most replies in a row that carry a state and ask nothing, or say that the server is busy. 8 by default.
     pub state_only_rounds: u32,

@@ -197,7 +197,7 @@ impl PendingCall {
         self.revision
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }

@@ -39,7 +39,7 @@ impl RawObject {
         self.0.is_empty()
     }
 
-    /// Keeps those members for which this holds.
+    /// Keeps the members for which `keep` returns true.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, &RawValue) -> bool) {
         self.0.retain(|key, value| keep(key, value));
     }

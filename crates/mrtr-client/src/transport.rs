@@ -17,7 +17,7 @@ pub use era::{EraMemory, OneWayMessage, ServerMessage, ServerNotification, Serve
 pub use error::{TransportError, TransportFailure};
 pub use observed::{ObservedTransport, WireMessage};
 
-/// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
+/// A transport to one server. Dropping the future of an exchange cancels it, and the transport tells the server.
 ///
 /// ```
 /// use mrtr_client::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
@@ -114,7 +114,7 @@ pub struct TransportRequest<'a> {
     pub arguments: Option<&'a RawValue>,
     /// The revision.
     pub revision: Revision,
-    /// The session that it belongs to, if the server gave that an id.
+    /// The session that the request belongs to, if the server gave the session an id.
     pub session: Option<&'a SessionId>,
     /// The longest reply that the client takes, in bytes: the transport need not read on.
     pub reply_bytes: usize,
@@ -162,14 +162,14 @@ impl TransportResponse {
         self
     }
 
-    /// Adds the id of the session that it begins, as the response to `initialize`.
+    /// Adds the id of the session that the response begins, if it answers `initialize`.
     #[must_use]
     pub fn session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Adds the credentials that it came for.
+    /// Adds the credentials of the request that it answers.
     #[must_use]
     pub fn credentials(mut self, credentials: CredentialsFingerprint) -> Self {
         self.credentials = Some(credentials);
@@ -191,7 +191,7 @@ impl fmt::Debug for TransportResponse {
     }
 }
 
-/// Tells the credentials of one transport apart, and says nothing else about them: a keyed hash, say.
+/// A value that tells the credentials of one transport apart, and says nothing else about them, such as a keyed hash.
 ///
 /// ```
 /// use std::hash::{BuildHasher, RandomState};

@@ -18,7 +18,7 @@ impl Pauses {
     /// Returns the pause of a call that has backed off `times` times before: doubled each time, and no less than the
     /// server wants.
     ///
-    /// The pause that the server wants is not varied: a client that came sooner would be sent away again.
+    /// The pause that the server wants is not varied: the server would refuse a client that came sooner.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
         let doubled = Backoff::new(first, MAX_PAUSE).pause(times);
         Backoff::varied(doubled, self.random.u32(..)).max(wanted.unwrap_or_default().min(MAX_WANTED))

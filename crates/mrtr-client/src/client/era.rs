@@ -16,11 +16,11 @@ use crate::{CallError, CallErrorKind, PendingCall, Stop, TransportError};
 /// The eras that a client speaks.
 #[derive(Debug)]
 pub(super) enum Mode {
-    /// The modern one: the caller said so, or the transport carries no sessions.
+    /// The modern era: the caller said so, or the transport carries no sessions.
     Modern,
     /// Sessions, as the caller said, of this revision if the server has it.
     Legacy(Revision),
-    /// The one that the server speaks.
+    /// The era that the server speaks.
     Either(EraMemory),
 }
 

@@ -18,8 +18,8 @@ impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
     ///
     /// If the call becomes a task, the client follows the task. Dropping the future cancels what the server does for
-    /// the call, a task included. A caller that wants to put a task down drives the call by [`advance`](Self::advance)
-    /// or [`resume`](Self::resume), and keeps its handle.
+    /// the call, a task included. A caller that wants to leave a task and follow it later drives the call by
+    /// [`advance`](Self::advance) or [`resume`](Self::resume), and saves the task's handle.
     ///
     /// ```
     /// use mrtr_client::Client;

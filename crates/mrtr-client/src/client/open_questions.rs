@@ -20,14 +20,14 @@ use crate::{EventKind, Stop, TransportError, answer};
 pub(super) struct OpenQuestions<'a> {
     driver: &'a CallDriver<'a>,
     session: &'a Session,
-    /// Those that have no answer yet.
+    /// The questions that have no answer yet.
     open: HashMap<RequestId, RunningHandler>,
-    /// Those whose answers are on their way, and that were not withdrawn since.
+    /// The questions whose answers are on their way, and that were not withdrawn since.
     sending: HashSet<RequestId>,
-    /// Ids that were there before, and their bytes: a question is asked once.
+    /// The ids of all questions so far, and their bytes: a question is asked once.
     seen: HashSet<RequestId>,
     seen_bytes: usize,
-    /// The work under way for them, and for pings.
+    /// The work under way for questions and pings.
     pub(super) answering: FuturesUnordered<BoxFuture<'a, Answering>>,
     pongs: usize,
     /// The questions since none was open, as one reply of a modern server would ask them.

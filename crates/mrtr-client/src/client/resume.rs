@@ -96,8 +96,8 @@ impl Client {
         self.resume_as(pending).await
     }
 
-    /// Picks up a call of any method, as [`resume`](Self::resume) does, and gives its result as this type: that of the
-    /// method, or [`Json`] for the result as it came.
+    /// Resumes a saved call of any method, as [`resume`](Self::resume) does, and returns its result as this type: that
+    /// of the method, or [`Json`] for the result as it came.
     ///
     /// ```
     /// use mrtr_client::{CallErrorKind, Client};

@@ -242,13 +242,13 @@ impl PendingTask {
         self.revision
     }
 
-    /// The time of its creation, in ISO 8601, if the server has told it.
+    /// Returns the time at which the task was created, in ISO 8601, if the server has said it.
     pub fn created_at(&self) -> Option<&str> {
         self.created_at.as_deref()
     }
 
-    /// The time after its creation for which the server keeps it: until then it can be answered. `None` if there is no
-    /// limit.
+    /// Returns the time after its creation for which the server keeps the task: until then it can be answered. `None`
+    /// if there is no limit.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl_ms.map(Duration::from_millis)
     }

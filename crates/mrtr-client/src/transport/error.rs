@@ -78,7 +78,7 @@ impl TransportError {
         Self { busy: Some(Busy { retry_after }), ..Self::new("the server is too busy") }
     }
 
-    /// Adds the HTTP status that it came with: a client that looks for a server's era wants to know it.
+    /// Adds the HTTP status of the response: a client that looks for a server's era wants to know it.
     ///
     /// ```
     /// use mrtr_client::TransportError;
@@ -92,7 +92,7 @@ impl TransportError {
         self
     }
 
-    /// The HTTP status that it came with, if it came with one.
+    /// Returns the HTTP status of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.status
     }

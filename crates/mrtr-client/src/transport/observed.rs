@@ -63,11 +63,11 @@ pub struct ObservedTransport<T, F> {
 pub enum WireMessage<'a> {
     /// A request of the client's.
     Request(&'a str),
-    /// A message of the client's that has no response: in a session, its answers and what it tells the server.
+    /// A message of the client's that has no response: in a session, an answer or a notification.
     OneWay(&'a str),
-    /// A notification that the server sends on the way.
+    /// A notification that the server sends before its response.
     Notification(&'a ServerNotification),
-    /// A question that the server asks on the way, in a session.
+    /// A question that the server asks before its response, in a session.
     Question(&'a ServerRequest),
     /// The server's response. It is the server's text: show it as [`Printable`](mrtr_schema::Printable).
     Response(&'a str),

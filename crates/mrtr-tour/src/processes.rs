@@ -74,7 +74,7 @@ impl EchoProcesses {
         Ok(Self { db, keys, witness })
     }
 
-    /// Starts one, and waits until it listens.
+    /// Starts an echo server, and waits until it listens.
     pub(crate) async fn start(&self, stage: &Stage) -> Result<EchoProcess> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["tour", "echo-server", "--witness", &self.witness.to_string()]);
@@ -144,7 +144,7 @@ struct Running {
 }
 
 impl Instances {
-    /// Starts them, and waits until they listen.
+    /// Starts the instances, and waits until they listen.
     pub(crate) async fn start(stage: &Stage, database: &str) -> Result<Self> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;

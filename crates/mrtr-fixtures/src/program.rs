@@ -51,7 +51,7 @@ impl Program {
         None
     }
 
-    /// Returns the address at which it listens.
+    /// Returns the address at which the program listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -67,7 +67,7 @@ impl Program {
         assert!(told.expect("there is `kill`").success(), "it runs");
     }
 
-    /// Waits for its end, and returns its exit status and what it printed.
+    /// Waits until the program ends, and returns its exit status and what it printed.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let mut printed = String::new();
         let mut output = self.process.stdout.take().expect("standard output is piped");
@@ -75,7 +75,7 @@ impl Program {
         (self.process.wait().expect("it ends"), printed)
     }
 
-    /// Stops it, and returns what it printed.
+    /// Kills the program, and returns what it printed.
     pub fn stop(mut self) -> String {
         let mut printed = String::new();
         let mut output = self.process.stdout.take().expect("standard output is piped");

@@ -48,10 +48,10 @@ type Rewrite = fn(&str, Dialect) -> Result<String, ReadError>;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The revision that it was judged in.
+    /// The revision that the file was judged in.
     #[serde(serialize_with = "as_text")]
     pub revision: Revision,
-    /// The type that it was judged as.
+    /// The type that the file was judged as.
     pub type_name: String,
     /// The file.
     pub file: PathBuf,

@@ -37,7 +37,7 @@ pub(crate) struct Group {
 pub(crate) struct Figure {
     /// The work that was measured.
     pub(crate) what: String,
-    /// The one who did it.
+    /// The program or library that did it.
     pub(crate) who: String,
     pub(crate) ratio: Ratio,
     pub(crate) target: Option<Target>,

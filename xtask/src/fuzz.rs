@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: strangers' bytes, made up by libFuzzer for as long as it is told.
+//! `cargo xtask fuzz`: libFuzzer tries what reads strangers' bytes, for as many minutes as the operator says.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};

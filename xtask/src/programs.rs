@@ -1,7 +1,7 @@
 //! The programs that are packages of their own: how each is built and started, and what it says of its end.
 //!
-//! None of them is a dependency of this one, which stays quick to build. What is typed is declared here, so that a mistake
-//! is told before anything is built.
+//! None of them is a dependency of this one, which stays quick to build. The options that a person types are declared
+//! here, so that a mistake is reported before anything is built.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -63,10 +63,10 @@ pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<
     Ok(())
 }
 
-/// Cargo, to be run in the workspace: the one that runs this, if one does.
+/// Makes a command that runs cargo in the workspace: the cargo that runs this program, if one does.
 ///
-/// It is not told of the package that runs it. Build scripts, such as that of ring, look at such variables: they would
-/// run again, and all that lies above them would be built again, whenever cargo was called by hand in between.
+/// Cargo does not get the variables of the package that runs it. Build scripts, such as that of ring, look at them:
+/// they would run again, and everything above them would be built again, whenever cargo was called by hand in between.
 pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_package(&name.to_string_lossy())) {

@@ -1,4 +1,4 @@
-//! The clients: so many orders at a time, each with a customer of its own, and the check at the end.
+//! The clients: a number of orders at a time, each with a customer of its own, and the check at the end.
 
 use std::collections::HashMap;
 use std::fmt;

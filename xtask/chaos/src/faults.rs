@@ -21,7 +21,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Starts it. `None` where PostgreSQL is not installed; the process has said so.
+    /// Starts the database. Returns `None` where PostgreSQL is not installed; the process has said so.
     pub(crate) fn start(program: &Path) -> Result<Option<Self>> {
         let mut command = Command::new(program);
         command.arg("database").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -83,7 +83,7 @@ impl Faults {
         Self { end, thread: thread::spawn(move || suffer_by_turns(database, between, until, &is_over)) }
     }
 
-    /// Ends them, and returns the number of each.
+    /// Ends the faults, and returns the number of each.
     pub(crate) fn end(self) -> Result<Counts> {
         drop(self.end);
         self.thread.join().map_err(|_| anyhow!("what makes the database fail has panicked"))?

@@ -101,7 +101,8 @@ impl FromStr for StoreAt {
 }
 
 impl StoreAt {
-    /// Opens it. It goes by the clock of the machine or of the database; or, a file alone, by another clock.
+    /// Opens the store. It goes by the clock of the machine or of the database; a store in a file may get another
+    /// clock.
     pub(crate) async fn open(&self, clock: Option<PathBuf>) -> Result<Arc<dyn TaskStore>> {
         match (self, clock) {
             (Self::File(file), None) => Ok(Arc::new(SqliteTaskStore::open(file)?)),

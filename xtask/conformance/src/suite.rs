@@ -55,7 +55,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it on a free port, and waits until it listens.
+    /// Starts the server on a free port, and waits until it listens.
     pub(crate) fn start(program: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             let server = Self::start_anywhere(program)?;

@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) seen: Result<Told>,
 }
 
-/// The outcome, and the version that was spoken, where the program told it.
+/// The outcome, and the version of the protocol that the two spoke.
 pub(crate) struct Told {
     pub(crate) version: String,
     pub(crate) what: &'static str,
@@ -32,7 +32,7 @@ enum Run {
     Command(&'static Peer),
 }
 
-/// Runs them all, over each transport.
+/// Runs every client, the Inspector and the command over each transport.
 pub(crate) fn rows(places: &Places) -> Vec<Row> {
     let clients = PEERS.iter().chain([&OURS]).map(Run::Client);
     let runs: Vec<_> = clients.chain([Run::Inspector]).chain(PEERS.iter().map(Run::Command)).collect();

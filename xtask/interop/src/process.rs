@@ -44,7 +44,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts a server by this command, which is told its address, and waits until it listens.
+    /// Starts a server by this command, which gets a free address, and waits until it listens.
     pub(crate) fn start(said: PathBuf, command: impl FnOnce(SocketAddr) -> Command) -> Result<Self> {
         let address = unused_address()?;
         let mut command = command(address);
@@ -148,7 +148,7 @@ impl Places {
     }
 }
 
-/// Starts it over HTTP.
+/// Starts the program `azure_devops` as a server over HTTP.
 pub(crate) fn start_tracker(places: &Places, said: PathBuf) -> Result<Served> {
     let program = places.program("azure_devops");
     Served::start(said, |address| {

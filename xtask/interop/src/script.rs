@@ -126,7 +126,7 @@ impl Server {
         Ok(Self { address, is_over, serving: Some(serving) })
     }
 
-    /// Ends it, and returns the requests that it got.
+    /// Ends the server, and returns the requests that it got.
     fn end(mut self) -> Vec<Asked> {
         self.stop()
     }

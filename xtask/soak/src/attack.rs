@@ -199,7 +199,7 @@ impl Hostile {
         }
     }
 
-    /// Sends requests one after another at the rate, at most so many, and returns the replies.
+    /// Sends requests one after another at the rate, at most `most` of them, and returns the replies.
     pub(crate) async fn exchange_all(&self, rate: f64, most: usize, post: &Post) -> Vec<Value> {
         let (mut replies, mut connection) = (Vec::new(), None);
         for _ in 0..most {

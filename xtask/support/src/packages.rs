@@ -24,7 +24,7 @@ impl Suite {
         is_wanted(has_npm(), is_ci())
     }
 
-    /// Installs it below cargo's target folder, unless an earlier run did.
+    /// Installs the suite below cargo's target folder, unless an earlier run did.
     pub fn install(target: &Path) -> Result<Self> {
         let folder = target.join(CONFORMANCE);
         let packages = npm("conformance/suite", &folder)?;
@@ -52,7 +52,7 @@ impl Sdks {
         is_wanted(has_npm() && has_python(), is_ci())
     }
 
-    /// Installs them below cargo's target folder, unless an earlier run did.
+    /// Installs the SDKs below cargo's target folder, unless an earlier run did.
     pub fn install(target: &Path) -> Result<Self> {
         let folder = target.join("interop");
         let npm = npm("interop/node", &folder)?;

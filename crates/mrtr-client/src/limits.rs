@@ -16,17 +16,17 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
 pub struct Limits {
-    /// The most requests that a call may send. Those that bring nothing new do not count. 10 by default.
+    /// The most requests that a call may send, those that bring nothing new aside. 10 by default.
     pub rounds: u32,
     /// The most replies in a row that carry a state and ask nothing, or say that the server is busy. 8 by default.
     pub state_only_rounds: u32,
     /// The pause after the first reply that asks nothing; it doubles each time up to half a minute, and the client
-    /// waits for between half of it and all of it. 100 ms by default. If the server says how long it wants to be left
+    /// shortens it at random, at most by half. 100 ms by default. If the server says how long it wants to be left
     /// alone, the client leaves it alone for that long, up to an hour.
     pub backoff: Duration,
     /// The pause before the client shows a URL again that it showed in the round before: the person may need time for
-    /// what the URL is for. The pause doubles each time up to half a minute, and the client waits for between half of
-    /// it and all of it. One second by default.
+    /// what the URL is for. The pause doubles each time up to half a minute, and the client shortens it at random by as
+    /// much as a half. One second by default.
     pub url_pause: Duration,
     /// The longest time that one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,

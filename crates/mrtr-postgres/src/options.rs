@@ -44,7 +44,7 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// The most connections that an instance keeps, not counting the listener: 16.
+    /// The most connections an instance keeps, the listener apart: 16.
     pub const DEFAULT_CONNECTIONS: usize = 16;
     /// The time a verb waits for a connection to be free: 2 seconds.
     pub const DEFAULT_WAIT: Duration = Duration::from_secs(2);
@@ -91,7 +91,7 @@ impl PostgresOptions {
         Self { schema, ..self }
     }
 
-    /// Sets the most connections that the store keeps, not counting the listener: 16 by default.
+    /// Sets how many connections the store keeps at most, the listener apart: 16 by default.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -104,7 +104,8 @@ impl PostgresOptions {
         Self { connections: connections.max(1), ..self }
     }
 
-    /// Sets how long a verb waits for a free connection before it fails because the store is busy: 2 s by default.
+    /// Sets how long a verb waits for a free connection before it fails with the error that the store is busy: 2 s by
+    /// default.
     ///
     /// ```
     /// # use std::time::Duration;

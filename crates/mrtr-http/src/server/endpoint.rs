@@ -173,14 +173,13 @@ impl Endpoint {
         self.set(|config| config.body_limit = bytes)
     }
 
-    /// Holds this many bytes of bodies at a time. The endpoint answers a request that does not fit with 503 and
-    /// `Retry-After: 1`. 256 MiB by default.
+    /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
     ///
-    /// The endpoint counts memory as it takes it for what arrives, in parts of 64 KiB. It gives the memory back when it
-    /// has answered the round or, with a stream or a subscription, when that ends. A body of up to 4 KiB does not
-    /// count: [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, so a few
-    /// large, slow bodies keep no small one out. A body that is larger than three quarters of the budget is over the
-    /// limit.
+    /// A request that is sent away gets 503 with `Retry-After: 1`. The endpoint counts memory as it takes it for what
+    /// arrives, in parts of 64 KiB. It gives the memory back when it has answered the round or, with a stream or a
+    /// subscription, when that ends. A body of up to 4 KiB does not count: [`concurrency`](Self::concurrency) and
+    /// [`subscriptions`](Self::subscriptions) bound those, so a few large, slow bodies keep no small one out. A body
+    /// that is larger than three quarters of the budget is over the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         self.set_pools(|pools| pools.bodies = FairPool::new(bytes))
@@ -223,10 +222,11 @@ impl Endpoint {
         self.set(|config| config.body_timeout = limit)
     }
 
-    /// Runs this many requests at a time. The endpoint answers others with 503 and `Retry-After: 1`. 4096 by default.
+    /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
     ///
-    /// A request counts from when its body begins to arrive until the reply is there or, if that is a stream, until it
-    /// ends. A round of a single-use tool whose client is gone counts until it has finished its step.
+    /// A request that is sent away gets 503 with `Retry-After: 1`. A request counts from when its body begins to arrive
+    /// until the reply is there or, if that is a stream, until it ends. A round of a single-use tool whose client is
+    /// gone counts until it has finished its step.
     ///
     /// The endpoint divides this number between callers, and also those of [subscriptions](Self::subscriptions) and of
     /// bytes: by principal and tenant, or by address where the authenticator names no caller. One caller has at most

@@ -170,8 +170,8 @@ impl Charges {
         Self { accounts, cut }
     }
 
-    /// Counts a reply in the caller's account. Short ones do not count, since only so many requests run at a time.
-    /// Until the client has read a counted reply, it may make way for another caller's.
+    /// Counts a reply in the caller's account. Short ones do not count, since the number of running requests is
+    /// limited. Until the client has read a counted reply, it may make way for another caller's.
     pub(super) fn charge(&self, reply: Bytes) -> Bytes {
         if reply.len() <= PIECE {
             return reply;

@@ -18,7 +18,8 @@ use crate::report::{Figure, Target};
 use crate::{Scale, machine, tracker};
 
 const WAITING: [usize; 3] = [0, 10_000, 100_000];
-/// The memory that the most of these tasks may take, in bytes.
+/// The bytes that a server may take for any of these numbers of waiting tasks, beyond what it takes over an empty
+/// store.
 const ALLOWANCE: f64 = 20.0 * 1024.0 * 1024.0;
 /// The target for times that hardly grow with the number of tasks: the tables are trees, and that of 100,000 tasks has
 /// one or two levels more than that of a few.

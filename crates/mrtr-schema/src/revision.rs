@@ -77,8 +77,8 @@ impl Revision {
         }
     }
 
-    /// Returns the revision of a session whose client asked for this version in `initialize`: that version if there is
-    /// one of the legacy era; else the oldest of that era, for a client that is older still; else its newest.
+    /// Returns the revision of a session whose client asked for this version in `initialize`: that version if it is one
+    /// of the legacy era, the oldest of that era for a client that is older still, and the newest for any other.
     ///
     /// ```
     /// use mrtr_schema::Revision;

@@ -34,7 +34,7 @@ pub struct CompleteParams {
     pub argument: CompletionArgument,
     /// The arguments that are filled in already.
     pub context: Option<CompletionContext>,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -167,7 +167,7 @@ pub struct CompletionContext {
 #[wire(name = "CompleteResult")]
 #[non_exhaustive]
 pub struct CompleteResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The values that may follow.

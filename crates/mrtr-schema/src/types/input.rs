@@ -237,7 +237,7 @@ impl From<NamespacedInputRequest> for InputRequest {
     }
 }
 
-/// An input of a kind that the revision does not have.
+/// A request for an input whose method the revision does not have.
 ///
 /// ```
 /// use mrtr_schema::{InputRequest, Revision, Wire};

@@ -150,7 +150,7 @@ required_params!(GetPromptParams);
 #[wire(name = "GetPromptResult")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// A description of what it is for.
@@ -180,7 +180,7 @@ pub struct GetPromptResult {
 #[wire(name = "ListPromptsResult")]
 #[non_exhaustive]
 pub struct ListPromptsResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The prompts.

@@ -140,7 +140,7 @@ pub enum SealError {
         /// The greatest length it may have, in bytes.
         limit: usize,
     },
-    /// The flow has gone round as often as flows may.
+    /// The flow has had as many rounds as a flow may have.
     #[error("round {round} is past the {limit} that a flow may have")]
     TooManyRounds {
         /// The round.
@@ -181,7 +181,7 @@ pub enum KeyError {
         /// Its length, in bytes.
         length: usize,
     },
-    /// Two keys of one name.
+    /// Two keys have the same name.
     #[error("the ring has two keys named {0}")]
     DuplicateId(KeyId),
     /// The secret is too short.
@@ -195,10 +195,10 @@ pub enum KeyError {
     /// The secret is not base64.
     #[error("key {0} is not base64: `openssl rand -base64 32` makes one that is")]
     NotBase64(KeyId),
-    /// The text does not say a key.
+    /// The text is not a key.
     #[error("a key is written ID:BASE64, several with commas between them: `openssl rand -base64 32` makes the BASE64")]
     NotAKey,
-    /// The text does not say which deployment the keys are for.
+    /// The text does not name the audience: the deployment that the keys are for.
     #[error(
         "keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`: \
          `openssl rand -base64 32` makes the BASE64"
@@ -207,7 +207,7 @@ pub enum KeyError {
     /// The audience is empty or too long.
     #[error("an audience has 1 to 255 bytes")]
     BadAudience,
-    /// The audience is the one that a key of one process has.
+    /// The audience is the one that is reserved for keys that live in one process.
     #[error(
         "`this-process` is the audience of `Sealer::this_process_only`, and no deployment's: \
          write an id of this deployment before the `=` of its keys, such as `shop-eu`"

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the Unix epoch.
+/// A moment, in milliseconds since the Unix epoch.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The moment so many milliseconds after the epoch.
+    /// The moment this many milliseconds after the epoch.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }

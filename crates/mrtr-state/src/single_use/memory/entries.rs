@@ -66,7 +66,7 @@ impl Entries {
             }
             State::Committed(reply) if same_answers => return Ok(ReserveOutcome::Committed(reply.clone())),
             State::Committed(_) => return Ok(ReserveOutcome::OtherAnswers),
-            // What has happened in the world was done for other answers: going on with these would mix two decisions.
+            // What has happened in the world was done for other answers: continuing with these would mix two decisions.
             State::Held(steps, _) | State::Released(steps) if !same_answers && !steps.is_empty() => {
                 return Ok(ReserveOutcome::OtherAnswers);
             }

@@ -83,7 +83,7 @@ pub(crate) struct Shared {
     /// The environment that the runs of all rounds share.
     pub(crate) environment: Arc<Environment>,
     pub(crate) load: Gauge,
-    /// Rounds that go on without their connection.
+    /// Rounds that continue without their connection.
     pub(crate) detached: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
@@ -107,8 +107,8 @@ impl Shared {
         self.sealer.begin(self.clock.now()).flow()
     }
 
-    /// Decides at the yield points of a round whether its flow is put down, if the server sheds load at all: then the
-    /// round learns how busy the server was when it began.
+    /// Returns what decides, at the yield points of a round, whether its flow is shed; `None` if the server never sheds
+    /// load. The time that the request was queued is measured now, and the number of rounds at each yield point.
     pub(crate) fn sheds(
         self: &Arc<Self>,
         received: Option<Timestamp>,

@@ -24,9 +24,9 @@ pub(crate) struct FlowSettings {
     pub(crate) question_timeout: Option<Duration>,
 }
 
-/// The setters that tools, prompts, resources and templates share: they change its definition through `define`, and the
-/// settings of its flows, which are at the end of this path. The doc comment of `description` differs, and stands where
-/// the macro is used.
+/// The setters that tools, prompts, resources and templates share. They change the definition through `define`, and the
+/// settings of its flows, which are at the end of the path `$settings`. The doc comment of `description` differs, and
+/// stands where the macro is used.
 macro_rules! shared_setters {
     ($item:ident, $($settings:ident).+, $(#[$description:meta])+) => {
         impl $item {
@@ -36,13 +36,13 @@ macro_rules! shared_setters {
                 self.define(|definition| definition.description = Some(text.into()))
             }
 
-            /// Gives it a name for people.
+            /// Sets the name that people see.
             #[must_use]
             pub fn title(self, title: impl Into<String>) -> Self {
                 self.define(|definition| definition.title = Some(title.into()))
             }
 
-            /// Gives it icons.
+            /// Sets the icons.
             #[must_use]
             pub fn icons(self, icons: impl IntoIterator<Item = mrtr_schema::Icon>) -> Self {
                 self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
@@ -55,7 +55,7 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Lets its states and flows live shorter or longer.
+            /// Sets how long its states and flows live.
             #[must_use]
             pub fn lifetimes(mut self, lifetimes: mrtr_state::Lifetimes) -> Self {
                 self.$($settings).+.lifetimes = Some(lifetimes);

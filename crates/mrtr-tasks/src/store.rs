@@ -208,12 +208,12 @@ pub struct NewTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a store checks each of its members")]
 pub struct Limits {
-    /// The number of tasks of its account that may be open, it included: they have not ended, and their time is not
-    /// over.
+    /// The number of tasks of the account that may be open, the new one included: they have not ended, and their time
+    /// is not over.
     pub open: usize,
-    /// The number of bytes that all tasks of its account may keep, it included. See [`TASK_BYTES`].
+    /// The number of bytes that all tasks of the account may keep, the new one included. See [`TASK_BYTES`].
     pub bytes: u64,
-    /// The number of bytes that all tasks of the store may keep, it included.
+    /// The number of bytes that all tasks of the store may keep, the new one included.
     pub store_bytes: u64,
 }
 
@@ -306,8 +306,8 @@ pub struct Created {
 pub struct Wanted {
     /// The tools that its instance serves.
     pub tools: Vec<String>,
-    /// The time for which it has each task, unless it renews the lease: a millisecond at least, since a task whose
-    /// lease is over at once would be taken again at once.
+    /// The time for which the runner has each task, unless it renews the lease: a millisecond at least, since a task
+    /// whose lease is over at once would be taken again at once.
     pub lease: Duration,
     /// The largest number of tasks.
     pub most: usize,
@@ -575,10 +575,10 @@ pub enum StoreError {
     /// The task does not allow this in its present state.
     #[error(transparent)]
     Refused(#[from] TransitionError),
-    /// The owner has as many tasks as it may.
+    /// The account of the owner has as many open tasks as it may.
     #[error("the owner has as many open tasks as it may")]
     Full,
-    /// The owner's tasks keep as many bytes as they may.
+    /// The tasks of the owner's account keep as many bytes as they may.
     #[error("the owner's tasks keep as many bytes as they may")]
     OwnerBytes,
     /// All tasks of the store keep as many bytes as they may.

@@ -190,7 +190,7 @@ impl<'a> Cursor<&'a str> {
 }
 
 impl<'a> Cursor<&'a [u8]> {
-    /// The text from a place up to here; `None` if it is no text.
+    /// The text from a place up to here; `None` if it is not UTF-8.
     pub(super) fn since(&self, start: usize) -> Option<&'a str> {
         str::from_utf8(self.text.get(start..self.at)?).ok()
     }

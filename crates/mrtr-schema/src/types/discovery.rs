@@ -33,7 +33,7 @@ pub struct DiscoverResult {
     pub capabilities: ServerCapabilities,
     /// Instructions for use: for the model.
     pub instructions: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

@@ -201,15 +201,15 @@ pub struct NotificationMeta {
 pub enum LoggingLevel {
     /// Details for a person who looks for a fault.
     Debug,
-    /// All is well.
+    /// General information.
     Info,
-    /// All is well, and worth a mention.
+    /// A normal event that is worth a mention.
     Notice,
     /// Something may go wrong.
     Warning,
     /// Something went wrong.
     Error,
-    /// A part of the system fails.
+    /// A part of the system has failed.
     Critical,
     /// The operator must act at once.
     Alert,

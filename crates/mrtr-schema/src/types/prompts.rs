@@ -187,7 +187,7 @@ pub struct ListPromptsResult {
     pub prompts: Vec<Prompt>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

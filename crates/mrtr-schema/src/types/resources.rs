@@ -142,7 +142,7 @@ pub struct ReadResourceResult {
     pub result_type: CompleteType,
     /// The contents; several, where one URI stands for several resources.
     pub contents: Vec<ResourceContents>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -175,7 +175,7 @@ pub struct ListResourcesResult {
     pub resources: Vec<Resource>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -207,7 +207,7 @@ pub struct ListResourceTemplatesResult {
     pub resource_templates: Vec<ResourceTemplate>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

@@ -107,15 +107,15 @@ pub enum StatePolicy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskPolicy {
-    /// Never.
+    /// Calls never run as tasks.
     #[default]
     Never,
-    /// From the moment at which its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every
-    /// state is carried.
+    /// A call runs as a task from the moment at which its flow says so, with
+    /// [`Flow::into_task`](crate::Flow::into_task). Until then every interim reply carries a state.
     ByFlow,
-    /// From the beginning, if the client can follow tasks.
+    /// A call runs as a task from the beginning, if the client can follow tasks.
     IfPossible,
-    /// From the beginning; the server refuses a client that cannot follow tasks.
+    /// A call runs as a task from the beginning; the server refuses a client that cannot follow tasks.
     Required,
 }
 

@@ -250,7 +250,7 @@ pub struct Dialect {
 pub enum Feature {
     /// A server asks by an interim result, and the client retries with the answers.
     InterimResults,
-    /// A server asks for elicitation and sampling by requests of its own, while the call that they belong to goes on.
+    /// A server asks for elicitation and sampling by requests of its own, while the call that they belong to waits.
     InputsAsRequests,
     /// Results say in `resultType` what they are.
     ResultType,

@@ -41,8 +41,8 @@ use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 
-/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs it again with the
-/// answers.
+/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs the handler
+/// again with the answers.
 ///
 /// A question that has no answer yet does not return: the run ends there, and the next one begins at the top, with
 /// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A revision of the protocol.
 ///
 /// The pattern of multi round-trip requests was written down three times, and all three are served. So are the two
-/// revisions before it that know elicitation: most hosts still speak one of those.
+/// earlier revisions that have elicitation, since most hosts still speak one of those.
 ///
 /// ```
 /// use mrtr_schema::Revision;

@@ -51,7 +51,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// Stays at the end of time rather than going past it.
+/// Saturates at the last moment that a timestamp can hold.
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Self;
 

@@ -82,11 +82,12 @@ impl TaskOptions {
     pub const DEFAULT_JOURNAL_LIMIT: usize = 4 * 1024 * 1024;
     /// The number of open tasks that a caller may have: 1000.
     pub const DEFAULT_MOST_OPEN: usize = 1000;
-    /// The number of bytes that the tasks of a caller may keep before it gets another: 64 MiB.
+    /// The number of bytes that the tasks of a caller may keep: 64 MiB. Beyond it the server refuses a new task.
     pub const DEFAULT_MOST_BYTES: u64 = 64 * 1024 * 1024;
-    /// The number of bytes that the tasks of a file or a database may keep before there is another: 1 GiB.
+    /// The number of bytes that the tasks of a file or a database may keep: 1 GiB. Beyond it the server refuses a new
+    /// task.
     pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
-    /// The number of bytes that tasks in memory may keep before there is another: 256 MiB.
+    /// The number of bytes that tasks in memory may keep: 256 MiB. Beyond it the server refuses a new task.
     pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
     /// The number of results that a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;

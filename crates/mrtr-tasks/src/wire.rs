@@ -50,7 +50,8 @@ pub(crate) fn detailed(
     })
 }
 
-/// The state of a task, in the family of the older revisions: a result that says that the tool failed is a failure.
+/// The state of a task, as the core protocol of the older revisions writes it: a result that says that the tool failed
+/// is a failure.
 pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
     let end = record.end(now);
     let status = match end {

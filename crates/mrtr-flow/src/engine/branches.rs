@@ -11,7 +11,8 @@ impl BranchId {
     pub(super) const BODY: Self = Self(0);
 }
 
-/// A question that is polled, from its first poll until it is answered or withdrawn. None is used twice in a run.
+/// The id of a question that is polled, from its first poll until it is answered or withdrawn. No id is used twice in
+/// a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HoldId(usize);
 

@@ -219,7 +219,8 @@ impl Forms {
     }
 }
 
-/// The flow of a round. Most calls ask nothing and carry nothing, and need no id: to draw one takes a system call.
+/// The flow of a round. Its id is drawn only when something needs it: drawing one takes a system call, and most calls
+/// ask nothing and carry nothing.
 #[derive(Debug, Clone)]
 pub struct LazyFlow(Arc<Inner>);
 

@@ -57,7 +57,7 @@ pub(crate) enum StepEntry {
     TimedOut,
     /// It gave this value.
     Value(Leaf),
-    /// It failed like this.
+    /// It failed with this error.
     Error(StepError),
 }
 
@@ -187,7 +187,7 @@ impl Journal {
         }
     }
 
-    /// Returns true if a question was answered, or settled without an answer.
+    /// Returns true if a question was answered, or asked and left unanswered. Visits and decisions do not count.
     pub(crate) fn is_settled(&self, key: &str) -> bool {
         let entry = self.get(Space::Question, key);
         entry.is_some_and(|entry| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped))

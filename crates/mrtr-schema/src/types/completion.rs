@@ -30,7 +30,7 @@ pub struct CompleteParams {
     /// The prompt or resource template that the argument belongs to.
     #[wire(rename = "ref")]
     pub reference: CompletionReference,
-    /// The argument, as far as it is typed.
+    /// The argument to complete, with the text typed so far.
     pub argument: CompletionArgument,
     /// The arguments that are filled in already.
     pub context: Option<CompletionContext>,
@@ -111,7 +111,7 @@ pub struct ResourceTemplateReference {
     pub extra: Members,
 }
 
-/// An argument, as far as it is typed.
+/// The argument to complete, with the text typed so far.
 ///
 /// ```
 /// use mrtr_schema::completion::CompletionArgument;

@@ -68,7 +68,7 @@ pub(crate) struct Lists {
     pub(crate) caching: CachingHints,
 }
 
-/// The metadata of a result that has no other.
+/// Writes the metadata of a result that has none of its own: the name and version of the server.
 fn signature(info: &Implementation) -> String {
     let mut meta = ResultMeta::new();
     meta.server_info = Some(info.clone());
@@ -139,7 +139,7 @@ pub(crate) fn reservation_thread(clock: &Arc<dyn Clock>) -> LeaseThread<Held> {
     })
 }
 
-/// Renews reservations in the order of their stores, which mostly are one.
+/// Renews reservations store by store, though most servers have one store only.
 fn renew_all(keepers: &mut Vec<Keeper>, held: &[Held], clock: &dyn Clock) -> Vec<Renewal> {
     let mut renewals = vec![Renewal::Failed; held.len()];
     keepers.retain(|(store, _)| held.iter().any(|held| Arc::ptr_eq(&held.store, store)));

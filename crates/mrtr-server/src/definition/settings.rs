@@ -62,8 +62,8 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Ends a run of it after this long, with an error that says what it was waiting for. Without this, the
-            /// server's [`run_deadline`](crate::Builder::run_deadline) counts.
+            /// Ends a run of the handler after this long, with an error that says what it was waiting for. Without
+            /// this, the server's [`run_deadline`](crate::Builder::run_deadline) counts.
             #[must_use]
             pub fn run_deadline(mut self, limit: std::time::Duration) -> Self {
                 self.$($settings).+.run_deadline = Some(limit);

@@ -11,7 +11,7 @@ use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 use mrtr_schema::{Json, LoggingLevel, Revision, Wire};
 use tokio::sync::mpsc;
 
-/// Sends what the request asked to hear.
+/// Sends the progress and the log messages that the request asked for.
 pub(crate) struct Notifier {
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) log: Option<LoggingLevel>,

@@ -158,7 +158,7 @@ impl<'a> LoadGuard<'a> {
         Self { gauge, is_held: before & HELD != 0 }
     }
 
-    /// Waits until rounds are not held back any more. In a box, since hardly any round does.
+    /// Waits until rounds are not held back any more. The future is boxed, since hardly any round waits.
     #[cold]
     pub(crate) fn wait_for_release(&self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(self.gauge.wait_for_release())

@@ -137,7 +137,7 @@ impl Trial {
         ]
     }
 
-    /// Every verb of the run is refused, and nothing of the task has changed after it.
+    /// Asserts that every verb of the run is refused, and that none of them changes the task.
     pub(super) async fn expect_refused(&self, run: Run, refusal: TransitionError) {
         let before = self.get(run.id).await;
         for (verb, outcome) in self.every_verb_of(run).await {

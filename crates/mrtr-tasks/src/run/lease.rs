@@ -41,7 +41,7 @@ pub(super) fn hold(inner: &Inner, run: Run, signal: &StopSignal, asked: Instant)
 }
 
 impl Lease {
-    /// The time of the last request for the lease, by the run or the thread, to which the store said yes.
+    /// The time of the last request for the lease, by the run or the thread, that the store granted.
     fn confirmed(&self) -> Instant {
         self.held.confirmed().map_or(self.confirmed, |by_thread| self.confirmed.max(by_thread.into()))
     }

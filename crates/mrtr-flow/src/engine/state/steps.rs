@@ -47,7 +47,7 @@ impl Default for Steps {
     }
 }
 
-/// The result of a step's look under its name.
+/// The result of looking up a step in the journal, under its name.
 pub(crate) enum StepStart {
     /// It waits for the end of the run.
     Park,

@@ -72,7 +72,7 @@ impl Tool {
         self.define(|tool| tool.input_schema = schema)
     }
 
-    /// Changes anything else in its definition.
+    /// Changes any other member of the definition that clients see.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Tool)) -> Self {
         if let Ok(definition) = &mut self.definition {

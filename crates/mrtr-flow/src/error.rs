@@ -9,7 +9,7 @@ use mrtr_schema::{ErrorCode, ErrorObject};
 
 /// The error of a question or a step: the reason why a flow did not get what it wanted.
 ///
-/// To decline is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
+/// To decline is not a fault; a handler may continue without the answer. Mistakes in the handler itself (a name used
 /// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
 ///
 /// ```
@@ -299,8 +299,8 @@ impl Failure {
         Self(FailureKind::Internal(text.into().into()))
     }
 
-    /// Makes it the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as
-    /// internal.
+    /// Turns the failure into the entry of a step. A protocol error is for the caller of the tool, not of the step: it
+    /// counts as internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {
             FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },
@@ -332,7 +332,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
     }
 }
 
-/// Returns the first error among the causes that names its reader.
+/// Returns the kind of the first error in the chain of causes that says who is to read it.
 fn visibility_of(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     std::iter::successors(Some(error), |error| (*error).source()).find_map(known_visibility)
 }

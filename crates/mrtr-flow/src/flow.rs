@@ -41,8 +41,8 @@ use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 
-/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs it again with the
-/// answers.
+/// A handler's side of a conversation. The handler asks questions and does steps; the runner runs the handler
+/// again with the answers.
 ///
 /// A question that has no answer yet does not return: the run ends there, and the next one begins at the top, with
 /// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.
@@ -241,7 +241,7 @@ impl Flow {
         JoinAll::new(self, all)
     }
 
-    /// Makes several things in a row one member of a [`join`](Self::join): they go on while a question of another
+    /// Makes several things in a row one member of a [`join`](Self::join): they continue while a question of another
     /// member is open. Code around the join does not.
     ///
     /// Its output is that of its code, errors included.
@@ -271,7 +271,7 @@ impl Flow {
     /// Asks and does several things at once, and takes the first to end. The journal records the winner: later runs
     /// take it too. The client is no longer asked a question that lost; a step that lost is dropped where it is.
     ///
-    /// A plain `select!` is no race: it always asks the question, and nothing goes on past it.
+    /// A plain `select!` is no race: it always asks the question, and nothing continues past it.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -343,7 +343,8 @@ impl Flow {
         Scope { flow, parent: std::marker::PhantomData }
     }
 
-    /// Marks a place where the flow may be put down and go on elsewhere, and keeps its progress.
+    /// Marks a place at which an overloaded server may shed the flow, and keeps the progress: the client gets a state
+    /// and no question, retries, and the flow continues on any instance.
     ///
     /// The next run gets the progress from [`resumed_from`](Self::resumed_from).
     ///
@@ -451,8 +452,8 @@ impl Flow {
         }
     }
 
-    /// Goes on as a task: from then on the server keeps the journal. In a task it returns at once. It also returns at
-    /// once if the client cannot have a task: then the flow goes on where it is.
+    /// Continues as a task: from then on the server keeps the journal. In a task it returns at once. It also returns at
+    /// once if the client cannot have a task: then the flow continues where it is.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};

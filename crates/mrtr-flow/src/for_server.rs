@@ -20,7 +20,7 @@ pub trait RoundJournal {
     /// Notes that a step was started, by the word of a reservation.
     fn put_step_started(&mut self, name: &str);
 
-    /// Takes in answers that came without a state.
+    /// Keeps answers that came without a state.
     fn put_unsealed(&mut self, answers: UnsealedAnswers);
 
     /// Takes over the answers that came without a state and were not used, as far as there is room.

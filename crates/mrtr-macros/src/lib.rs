@@ -5,8 +5,9 @@ mod wire;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Derives the traits of a type that a program asks for, takes as arguments or records: `Serialize`, `Deserialize` and
-/// `JsonSchema`, by way of `mrtr`, so that the program needs neither serde nor schemars among its dependencies.
+/// Derives the traits that a type needs if a program asks for it, takes it as arguments or records it: `Serialize`,
+/// `Deserialize` and `JsonSchema`. They are named by way of `mrtr`, so that the program needs neither serde nor
+/// schemars among its dependencies.
 ///
 /// Attributes of serde and schemars work as they do with the derives.
 #[proc_macro_attribute]

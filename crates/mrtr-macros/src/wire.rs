@@ -9,8 +9,8 @@
 //! | `name = "Tool"` | the name of its definition in the published specification |
 //! | `when = FEATURE` | only revisions with that feature have the type |
 //! | `tag(type = "text")` | a member with a constant value |
-//! | `open` | members beyond the named ones are meant to be there |
-//! | `part` | it is not an object by itself, but members that several objects share (`Part`); a field with `flatten` takes it in |
+//! | `open` | the type is meant to have members beyond the named ones |
+//! | `part` | the struct is not an object by itself, but members that several objects share (`Part`); see `flatten` |
 //!
 //! On a field:
 //!
@@ -20,8 +20,8 @@
 //! | `when = FEATURE` | the member exists only in revisions with that feature |
 //! | `required = FEATURE` | an `Option` that may not be left out in revisions with that feature |
 //! | `lenient` | absent means the default, and on an `Option` null means absent, unless read strictly |
-//! | `format = "uri"` | said in the schema |
-//! | `flatten` | takes in a `part` |
+//! | `format = "uri"` | the `format` that the schema gives |
+//! | `flatten` | the field's type is a `part`, whose members become those of the object |
 //! | `extra` | keeps unknown members |
 //!
 //! An enum of unit variants is a closed set of strings, with `rename = "…"` for a word that is not the variant in camel

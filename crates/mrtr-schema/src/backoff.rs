@@ -25,18 +25,19 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The first pause, and the longest one.
+    /// Makes a backoff from its first pause and its longest one.
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// Returns the pause after so many others: twice as long each time.
+    /// Returns the pause that follows `pauses_before` others: each is twice as long as the one before, up to the
+    /// longest.
     pub fn pause(self, pauses_before: u32) -> Duration {
         self.first.saturating_mul(2_u32.saturating_pow(pauses_before)).min(self.longest)
     }
 
-    /// Returns between half of a pause and all of it, by bits that differ between those who pause: clients that were
-    /// sent away together do not come back together.
+    /// Returns between half of a pause and all of it, chosen by `bits`. Give random bits, so that clients that were
+    /// refused at the same moment do not all come back at the same moment.
     pub fn varied(pause: Duration, bits: u32) -> Duration {
         let half = pause / 2;
         half + half.mul_f64(f64::from(bits) / f64::from(u32::MAX))

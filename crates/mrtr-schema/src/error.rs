@@ -73,7 +73,7 @@ pub enum MethodError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {
-    /// The type as a whole is of another kind.
+    /// The type as a whole is not a struct whose fields are all known by name.
     #[error("`{type_name}` cannot be a form: {reason}")]
     Type {
         /// The Rust type.

@@ -25,7 +25,7 @@ pub trait HeapSize {
     fn heap_bytes(&self) -> usize;
 }
 
-/// Returns the memory that an allocator takes for a block of so many bytes: some more, in steps, and never little.
+/// Returns the memory that an allocator takes for a block of this many bytes, which is rounded up and never very small.
 ///
 /// ```
 /// use mrtr_schema::allocated;

@@ -310,7 +310,7 @@ impl Members {
         self.0.is_none()
     }
 
-    /// Writes the members whose keys are not `taken`: no object of ours has a key twice.
+    /// Writes the members whose keys are not `taken`, so that no object is written with a key twice.
     pub(crate) fn write_into<M: SerializeMap>(
         &self,
         map: &mut M,

@@ -92,8 +92,8 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Returns true for a character that is not seen, and acts on those that are. Joiners are not among them: some scripts
-/// cannot do without.
+/// Returns true for a control character or an invisible one, which can change how the visible text looks. Joiners are
+/// not among them, because some scripts need them.
 fn is_unseen(char: char) -> bool {
     char.is_control()
         || matches!(char,

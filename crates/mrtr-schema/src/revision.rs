@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A revision of the protocol.
 ///
 /// The pattern of multi round-trip requests was written down three times, and all three are served. So are the two
-/// revisions before it that know elicitation: most hosts still speak one of those.
+/// earlier revisions that have elicitation, since most hosts still speak one of those.
 ///
 /// ```
 /// use mrtr_schema::Revision;
@@ -77,8 +77,8 @@ impl Revision {
         }
     }
 
-    /// Returns the revision of a session whose client asked for this version in `initialize`: that version if there is
-    /// one of the legacy era; else the oldest of that era, for a client that is older still; else its newest.
+    /// Returns the revision of a session whose client asked for this version in `initialize`: that version if it is one
+    /// of the legacy era, the oldest of that era for a client that is older still, and the newest for any other.
     ///
     /// ```
     /// use mrtr_schema::Revision;
@@ -250,7 +250,7 @@ pub struct Dialect {
 pub enum Feature {
     /// A server asks by an interim result, and the client retries with the answers.
     InterimResults,
-    /// A server asks for elicitation and sampling by requests of its own, while the call that they belong to goes on.
+    /// A server asks for elicitation and sampling by requests of its own, while the call that they belong to waits.
     InputsAsRequests,
     /// Results say in `resultType` what they are.
     ResultType,

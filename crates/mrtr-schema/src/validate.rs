@@ -161,7 +161,8 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
-/// Says what is wrong with a schema. The compiler of patterns does not tell which of two things it is.
+/// Says what is wrong with a schema. For a bad pattern it names two causes, because the compiler of patterns does not
+/// tell an invalid pattern from one that is too large.
 fn refusal(error: &ValidationError<'_>) -> String {
     let reason = shortened(&error.to_string(), LONGEST_REASON);
     match error.kind() {
@@ -172,7 +173,7 @@ fn refusal(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// The parser bounds the depth; this bounds the size.
+/// Parses a schema, and refuses one that is too large. The parser itself limits only the depth.
 fn tree(value: &RawValue) -> Result<Value, String> {
     if value.get().len() > LARGEST {
         return Err(format!("larger than {LARGEST} bytes"));

@@ -35,7 +35,7 @@ pub(crate) use self::plain::LARGEST_COUNT;
 pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     /// The name of the type's definition in the published specification, if it has one of its own.
     const NAME: Option<&'static str>;
-    /// The feature without which a revision has no such type.
+    /// The feature that a revision must have for this type to exist in it; `None` if every revision has the type.
     const WHEN: Option<Feature> = None;
     /// True if senders choose such values freely, so that a map of them has at most
     /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of its reader.

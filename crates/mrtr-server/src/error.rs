@@ -31,7 +31,7 @@ pub enum BuildError {
     UriTemplate {
         /// The template.
         template: String,
-        /// Why not.
+        /// The reason.
         source: TemplateError,
     },
     /// The type of a handler's arguments or output has no schema that the protocol allows.
@@ -39,7 +39,7 @@ pub enum BuildError {
     Schema {
         /// The tool, prompt or template.
         name: String,
-        /// Why not.
+        /// The reason.
         source: ReadError,
     },
     /// The answers to an application's own input cannot be checked.
@@ -47,7 +47,7 @@ pub enum BuildError {
     Input {
         /// The input's method.
         method: String,
-        /// Why not.
+        /// The reason.
         source: SchemaError,
     },
     /// A handler takes arguments that can never come from where its arguments come from.
@@ -63,7 +63,7 @@ pub enum BuildError {
     Check {
         /// The tool.
         tool: String,
-        /// Why not.
+        /// The reason.
         source: SchemaError,
     },
 }

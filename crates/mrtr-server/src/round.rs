@@ -55,13 +55,14 @@ pub(crate) struct Round<'a> {
     /// The request to a store for single use, if the state may be used once.
     token_use: Option<Box<TokenUse>>,
     reservation: Option<ReservationContext>,
-    /// True if the flow goes on where it is although it would become a task.
+    /// True if the flow continues where it is although it would become a task.
     goes_on_in_place: bool,
     /// The span that tells the log of the round, once it runs.
     span: OnceLock<Span>,
 }
 
-/// The answers of a request, as they came: a client may send as many as its message holds.
+/// The answers of a request, as they came. They are indexed and not parsed, since a client may send as many as its
+/// message holds.
 struct Answers<'a> {
     text: &'a RawValue,
     index: MemberIndex,
@@ -103,16 +104,16 @@ struct ReservationContext {
 
 /// The end of a round.
 pub(crate) enum RoundEnd {
-    /// With this result, as JSON text.
+    /// The round ends with this result, as JSON text.
     Result(String),
-    /// The flow wants to go on as a task.
+    /// The flow wants to continue as a task.
     IntoTask(Box<Journal>),
 }
 
 impl<'a> Round<'a> {
-    /// Reads what a request brings of its flow, and opens its state: once a round, for all that is in it.
+    /// Reads what a request brings of its flow, and opens its state, which happens only here, once a round.
     ///
-    /// In a box: it is large, and handed on from one future to the next.
+    /// The round is boxed because it is large, and moved from one future to the next.
     pub(crate) fn open(
         parts: &'a Parts,
         request: &'a Request<'a>,
@@ -120,7 +121,7 @@ impl<'a> Round<'a> {
         settings: &'a FlowSettings,
     ) -> Result<Box<Self>, ErrorObject> {
         let (shared, results) = (&parts.shared, &parts.results);
-        // Where nothing is ever asked, members of these names have no meaning (TY-6).
+        // On a request on which the server may not ask, members of these names have no meaning (TY-6).
         let (answers, state) = if request.brings_answers() {
             (Answers::of(request)?, request.params.text("requestState").map_err(invalid_params)?)
         } else {
@@ -157,7 +158,7 @@ impl<'a> Round<'a> {
         Ok(round)
     }
 
-    /// Takes in what the state carries: what the flow knows, and what was asked, with the answers to it.
+    /// Takes the journal from the opened state, and puts the answers to the questions that were asked into it.
     fn take_state(&mut self, opened: Opened<Journal>) -> Result<(), ErrorObject> {
         if self.settings.guard.is_some() {
             let answers = Answers::digest(self.answers.as_ref())?;
@@ -181,7 +182,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Goes on from what earlier holders of the reservation recorded.
+    /// Puts the steps that earlier holders of the reservation recorded into the journal, so that the flow continues
+    /// from them.
     fn reserve(&mut self, reservation: ReservationContext, recorded: &[StepRecord]) -> Result<(), ErrorObject> {
         for StepRecord { name, outcome, .. } in recorded {
             match outcome {

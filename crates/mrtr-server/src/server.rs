@@ -196,8 +196,8 @@ impl Server {
         &self.0.parts
     }
 
-    /// Counts the rounds of single-use tools that run. They go on when their connection is gone, until what they began
-    /// is recorded. A process should wait for them before it ends.
+    /// Counts the rounds of single-use tools that run. They continue when their connection is gone, until what they
+    /// began is recorded. A process should wait for them before it ends.
     pub fn detached(&self) -> usize {
         self.0.parts.shared.detached.running()
     }

@@ -74,7 +74,7 @@ pub struct Client {
     watch: ReservationContext,
 }
 
-/// Sees every message.
+/// The check that runs on every message of the server.
 #[derive(Clone)]
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct ReservationContext(Arc<dyn Fn(Revision, &str, &Value) + Send + Sync>);
@@ -154,14 +154,14 @@ impl Client {
         self
     }
 
-    /// Speaks another revision.
+    /// Sets the revision that the client speaks.
     #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
         self.context = self.context.revision(revision);
         self
     }
 
-    /// Sends as this caller.
+    /// Sets the caller who sends the requests.
     #[must_use]
     pub fn calling_as(mut self, caller: impl Into<Option<Caller>>) -> Self {
         self.context = self.context.caller(caller);

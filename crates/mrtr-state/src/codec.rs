@@ -12,7 +12,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// A way to seal bytes. It is pure and synchronous: the sealer gives it its key, the nonce and what else to
+/// A way to seal bytes. It is pure and synchronous: the sealer gives it its key, the nonce and the header to
 /// authenticate.
 ///
 /// Each codec gets a key derived for its letter alone, so that what one sealed never opens as another's.

@@ -37,7 +37,7 @@ const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
 pub struct ParamsDigest([u8; 16]);
 
 impl ParamsDigest {
-    /// Digests parameters.
+    /// Digests the parameters, except `_meta`, `inputResponses`, `requestState` and `task`.
     pub fn of(params: &RawMembers<'_>, key: &ParamsKey) -> Result<Self, DigestError> {
         let bound = params.iter().filter(|(name, _)| !FREE.contains(name));
         canonical::digest(bound, |bytes| key.digest(bytes)).map(Self)

@@ -38,49 +38,49 @@ pub enum Refusal {
     /// The sealed claims are not as this version writes them.
     #[error("its claims are not of this version")]
     UnknownFormat,
-    /// Sealed as another kind of payload.
+    /// The state was sealed with another kind of payload.
     #[error("its payload is of another kind")]
     OtherKind,
     /// The payload is of the right kind, but cannot be read as such.
     #[error("its payload cannot be read")]
     UnreadablePayload,
-    /// Issued before the cut-off.
+    /// The state was issued before the cut-off.
     #[error("it was issued before the cut-off")]
     BeforeCutOff,
-    /// Issued further in the future than clocks may differ.
+    /// The state was issued further in the future than clocks may differ.
     #[error("it was issued in the future")]
     FromTheFuture,
-    /// Its time to come back is over.
+    /// The time in which the client could bring the state back is over.
     #[error("it has expired")]
     Expired,
     /// Its flow has lasted as long as flows may.
     #[error("its flow has ended")]
     FlowEnded,
-    /// For another deployment.
+    /// The state is for another deployment.
     #[error("it is for another audience")]
     OtherAudience,
-    /// For another tenant, for one where there is none, or the reverse.
+    /// The state is for another tenant, or only one of the state and the request has a tenant.
     #[error("it is for another tenant")]
     OtherTenant,
-    /// For another principal, for one where there is none, or the reverse.
+    /// The state is for another principal, or only one of the state and the request has a principal.
     #[error("it is for another principal")]
     OtherPrincipal,
-    /// For another revision.
+    /// The state is for another revision.
     #[error("it is of another revision")]
     OtherRevision,
-    /// For another method.
+    /// The state is for another method.
     #[error("it is for another method")]
     OtherMethod,
-    /// For another tool, prompt or resource.
+    /// The state is for another tool, prompt or resource.
     #[error("it is for another tool, prompt or resource")]
     OtherName,
-    /// For other parameters.
+    /// The state is for other parameters.
     #[error("it is for other parameters")]
     OtherParams,
 }
 
 impl Refusal {
-    /// A short word for it, for metrics.
+    /// Returns a short name of the reason, for metrics.
     pub fn label(self) -> &'static str {
         match self {
             Self::TooLong => "too_long",
@@ -140,7 +140,7 @@ pub enum SealError {
         /// The greatest length it may have, in bytes.
         limit: usize,
     },
-    /// The flow has gone round as often as flows may.
+    /// The flow has had as many rounds as a flow may have.
     #[error("round {round} is past the {limit} that a flow may have")]
     TooManyRounds {
         /// The round.
@@ -181,7 +181,7 @@ pub enum KeyError {
         /// Its length, in bytes.
         length: usize,
     },
-    /// Two keys of one name.
+    /// Two keys have the same name.
     #[error("the ring has two keys named {0}")]
     DuplicateId(KeyId),
     /// The secret is too short.
@@ -195,10 +195,10 @@ pub enum KeyError {
     /// The secret is not base64.
     #[error("key {0} is not base64: `openssl rand -base64 32` makes one that is")]
     NotBase64(KeyId),
-    /// The text does not say a key.
+    /// The text is not a key.
     #[error("a key is written ID:BASE64, several with commas between them: `openssl rand -base64 32` makes the BASE64")]
     NotAKey,
-    /// The text does not say which deployment the keys are for.
+    /// The text does not name the audience: the deployment that the keys are for.
     #[error(
         "keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`: \
          `openssl rand -base64 32` makes the BASE64"
@@ -207,13 +207,13 @@ pub enum KeyError {
     /// The audience is empty or too long.
     #[error("an audience has 1 to 255 bytes")]
     BadAudience,
-    /// The audience is the one that a key of one process has.
+    /// The audience is the one that is reserved for keys that live in one process.
     #[error(
         "`this-process` is the audience of `Sealer::this_process_only`, and no deployment's: \
          write an id of this deployment before the `=` of its keys, such as `shop-eu`"
     )]
     ReservedAudience,
-    /// The environment variable is not set, or is no text.
+    /// The environment variable is not set, or is not text.
     #[error(
         "the environment variable {0} is not set to text: set it to AUDIENCE=ID:BASE64, \
          as by `export {0}=\"my-server=k1:$(openssl rand -base64 32)\"`"
@@ -281,7 +281,7 @@ pub enum DigestError {
     /// Values are nested more deeply than any reader should follow.
     #[error("values are nested too deeply")]
     TooDeep,
-    /// A string is no text: half of a surrogate pair stands alone.
+    /// A string is not Unicode: half of a surrogate pair stands alone.
     #[error("a string is not text")]
     NotText,
 }

@@ -40,7 +40,7 @@ impl FlowProgress {
         Self { flow, started, ends, round }
     }
 
-    /// The flow.
+    /// The id of the flow.
     pub fn flow(&self) -> FlowId {
         self.flow
     }

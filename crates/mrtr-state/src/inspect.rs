@@ -50,7 +50,7 @@ impl StateHeader {
 }
 
 /// The claims of a state, once its keys have opened it. This is no [`Opened`](crate::Opened): nothing was compared with
-/// a request, and no flow goes on from it.
+/// a request, and no flow continues from it.
 ///
 /// ```
 #[doc = include_str!("../doc/sealing.txt")]

@@ -156,7 +156,8 @@ impl KeyRing {
         Self { keys: vec![sealing], cut_off: None }
     }
 
-    /// Adds a key, which opens what it once sealed or is about to seal elsewhere.
+    /// Adds a key that opens states but seals none: it sealed them in the past, or other instances are about to
+    /// seal with it.
     pub fn also_opens(mut self, key: Key) -> Result<Self, KeyError> {
         if self.keys.iter().any(|known| known.id == key.id) {
             return Err(KeyError::DuplicateId(key.id));

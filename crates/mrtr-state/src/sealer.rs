@@ -60,7 +60,7 @@ pub struct Sealer {
     limit: usize,
 }
 
-/// The longest state that is sealed or opened unless [`Sealer::limit`] says otherwise.
+/// The longest state that is sealed or opened unless [`Sealer::limit`] says otherwise: 64 KiB.
 ///
 /// ```
 /// use mrtr_state::{DEFAULT_LIMIT, Sealer};
@@ -95,7 +95,7 @@ impl Sealer {
         if audience.is_empty() || audience.len() > 255 {
             return Err(KeyError::BadAudience);
         }
-        // What a deployment shares would be taken for what dies with its process, and not be sealed at rest.
+        // The keys of a deployment would be taken for keys that end with their process, and nothing sealed at rest.
         if audience == THIS_PROCESS {
             return Err(KeyError::ReservedAudience);
         }
@@ -128,7 +128,8 @@ impl Sealer {
             .map_err(|problem| KeyError::Variable { variable: variable.to_owned(), problem: problem.into() })
     }
 
-    /// Takes audience and keys from a file with such a text, in which there may be spaces and new lines.
+    /// Takes audience and keys from a file: `AUDIENCE=ID:BASE64[,ID:BASE64…]`, in which there may be spaces and new
+    /// lines.
     ///
     /// ```
     /// use mrtr_state::Sealer;
@@ -277,7 +278,7 @@ impl Sealer {
         Ok(())
     }
 
-    /// The deployment it seals for.
+    /// The audience: the deployment that it seals for.
     pub fn audience(&self) -> &str {
         &self.audience
     }
@@ -340,7 +341,7 @@ impl Sealer {
         options: impl FnOnce(FlowProgress) -> SealOptions<'s>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        // Drawn at once: whether the process is still the same is looked at for each draw, and takes a system call.
+        // Drawn in one call: each draw reads the process id, which takes a system call.
         let mut random = [0; 16 + NONCE_LENGTH];
         self.random.fill(&mut random);
         let (flow, nonce) = random.split_first_chunk().expect("it is longer");

@@ -16,16 +16,16 @@ use crate::{Timestamp, TokenUse, UseKey};
 /// A store that lets each token be used once.
 ///
 /// A round reserves its token, marks each step before it starts, records its outcome, and commits its reply. If the
-/// round dies, its reservation lapses, and the next round to reserve the token goes on from the record. The caller
+/// round dies, its reservation lapses, and the next round to reserve the token continues from the record. The caller
 /// tells every verb the time.
 ///
 /// `renew`, `mark_started`, `record`, `commit` and `release` are compare-and-set: they fail with
 /// [`SingleUseError::Lost`], and change nothing, once another round has taken the reservation over or the reservation
 /// has ended. A reservation that has lapsed and that no round has taken over still holds.
 ///
-/// A false yes runs a token twice: a customer pays twice. A false no costs one round: the caller starts anew. So a
-/// store that is not sure refuses. An entry is kept until [`TokenUse::keep_until`], and for as long as it is leased;
-/// then it is gone, and its reservation with it.
+/// An `Ok` that is wrong runs a token twice: a customer pays twice. A refusal that is wrong costs one round: the caller
+/// starts anew. So a store that is not sure refuses. An entry is kept until [`TokenUse::keep_until`], and for as long
+/// as it is leased; then it is gone, and its reservation with it.
 ///
 /// If the future of a verb is dropped, the store carries the verb out before the next one of its reservation, or not at
 /// all.
@@ -70,7 +70,7 @@ pub trait SingleUse: Send + Sync + 'static {
     ///
     /// A token can be reserved again after a release, and once the lease of an earlier reservation is over: when `now`
     /// is the end of it or later. If a step had started by then, only the same answers can reserve the token, and the
-    /// round goes on from its record.
+    /// round continues from its record.
     async fn reserve(
         &self,
         token_use: &TokenUse,
@@ -81,8 +81,8 @@ pub trait SingleUse: Send + Sync + 'static {
     /// Keeps a reservation for another `lease` from now.
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// Returns a keeper, which renews reservations from a thread that is not a runtime's. It goes on while every
-    /// runtime of the process is blocked.
+    /// Returns a keeper, which renews reservations from a thread outside of any async runtime, so that it continues
+    /// while every runtime of the process is blocked.
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
 
     /// Says that a step is about to start: from here on the reservation cannot be released without a trace.
@@ -165,7 +165,7 @@ pub trait LeaseKeeper: Send {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
 pub enum ReserveOutcome {
-    /// The caller has the token, and goes on from what earlier rounds did: their steps in the order in which they
+    /// The caller has the token, and continues from what earlier rounds did: their steps in the order in which they
     /// started.
     Reserved(Reservation, Vec<StepRecord>),
     /// Another round has the token: wait for [`SingleUse::ended`] or the end of the lease, and reserve again.
@@ -197,17 +197,17 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// For stores: the reservation with this number.
+    /// For stores: makes the reservation of a token with this number.
     pub fn new(key: UseKey, fence: u64) -> Self {
         Self { key, fence }
     }
 
-    /// The token it holds.
+    /// The key of the token that it reserves.
     pub fn key(&self) -> UseKey {
         self.key
     }
 
-    /// Its number.
+    /// Its number, which is higher than those of all earlier reservations of the token.
     pub fn fence(&self) -> u64 {
         self.fence
     }
@@ -302,7 +302,7 @@ impl StepRecord {
 pub enum Release {
     /// Nothing is left: the token can be used again, with any answers.
     Forgotten,
-    /// A step had started: the token can be used again only with the same answers, going on from its record.
+    /// A step had started: the token can be used again only with the same answers, and continues from its record.
     Kept,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the Unix epoch.
+/// A moment, in milliseconds since the Unix epoch.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The moment so many milliseconds after the epoch.
+    /// The moment this many milliseconds after the epoch.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
@@ -51,7 +51,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// Stays at the end of time rather than going past it.
+/// Saturates at the last moment that a timestamp can hold.
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Self;
 

@@ -1,4 +1,4 @@
-//! A token: what it says of itself, as bytes that are sealed, and its text. `docs/STATE_FORMAT.md` describes the same.
+//! The bytes of a token's claims, which are sealed, and the token's text. `docs/STATE_FORMAT.md` describes both.
 //!
 //! The text is `mrtr1` and the codec's letter, the key's id, the sealed bytes, with dots between them.
 //!
@@ -68,7 +68,7 @@ impl<'a> Claims<'a> {
         write_text(out, "handler version", self.handler_version)
     }
 
-    /// Reads claims, and what follows them.
+    /// Reads the claims, and returns them with the bytes that follow. `None` if they are no claims of this format.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut reader = Reader(bytes);
         let [format, revision] = reader.array()?;
@@ -182,7 +182,7 @@ pub(crate) fn header(letter: char, key: &KeyId) -> String {
     format!("{VERSION}{letter}.{key}.")
 }
 
-/// The length of the text of so many sealed bytes.
+/// The length of the text of a token with this many sealed bytes.
 pub(crate) fn length(header: &str, sealed: usize) -> usize {
     header.len() + (sealed * 4).div_ceil(3)
 }

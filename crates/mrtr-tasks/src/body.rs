@@ -39,7 +39,7 @@ impl CallBody {
         }
     }
 
-    /// The call, to be run by this server.
+    /// Turns the body into a call that this server can run.
     pub(crate) fn into_call(self, host: &Host, record: &TaskRecord) -> ToolCall {
         let [started, ends] = [self.started, self.ends].map(Timestamp::from_millis);
         let progress = FlowProgress::restore(record.flow, started, ends, self.round);

@@ -4,20 +4,20 @@
 //! forgets to wake its waiting callers makes it hang. Where the store breaks a promise, the suite panics and says
 //! which.
 //!
-//! A false yes is an `Ok` from a verb that had to refuse, or that has not done its work. It costs, verb by verb:
+//! A wrong `Ok` comes from a verb that had to refuse, or that has not done its work. It costs, verb by verb:
 //!
-//! | false yes of | costs |
+//! | wrong `Ok` of | costs |
 //! |---|---|
 //! | `create` | a task whose handle a client has is lost, or a call runs twice |
 //! | `acquire` | a task runs twice at once |
-//! | `renew` | a run that was replaced goes on beside the one that replaced it |
+//! | `renew` | a run that was replaced continues beside the one that replaced it |
 //! | `accompany` | a task that did nothing wrong is set aside |
 //! | `record`, `park` | an effect is repeated, or a question is shown whose answer goes nowhere |
 //! | `finish` | a result is lost, or a client gets the result of a task that it was told is cancelled |
 //! | `answer` | an answer that a person gave is lost |
-//! | `cancel` | work goes on though a client was told that it has stopped |
+//! | `cancel` | work continues though a client was told that it has stopped |
 //! | `get`, `list` | a stranger sees a task |
-//! | `changed` that leaves a task out | a client waits for ever, and a cancelled run goes on until its lease ends |
+//! | `changed` that leaves a task out | a client waits for ever, and a cancelled run continues until its lease ends |
 
 mod acquiring;
 mod asking;

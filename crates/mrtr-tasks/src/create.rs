@@ -179,7 +179,7 @@ fn required(revision: Revision) -> ProtocolError {
     ProtocolError::invalid_params(format!("The tool runs as a task only, which {revision} does not have"))
 }
 
-/// The time for which the client wishes its task to be kept, where the revision lets it say so.
+/// Reads the time for which the client wishes its task to be kept, in revisions in which a call can say it.
 fn wish(call: &OfferedCall<'_>) -> Result<Option<Lifetime>, ProtocolError> {
     let Some(task) = call.task().filter(|_| call.revision().has(Feature::CoreTasks)) else { return Ok(None) };
     let ttl = JsonObject::from_raw(task).and_then(|task| {
@@ -232,7 +232,7 @@ impl Inner {
     }
 }
 
-/// The capability that the server declares to clients of the older revisions.
+/// The capability that the server declares to clients of the older revisions, whose core protocol has tasks.
 pub(crate) fn core_capability() -> ServerTasksCapability {
     let mut capability = ServerTasksCapability::default();
     capability.cancel = Some(JsonObject::default());

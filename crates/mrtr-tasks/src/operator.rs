@@ -69,7 +69,7 @@ pub enum WaitsFor {
 }
 
 impl Tasks {
-    /// Returns the tasks of all owners in the order of their creation, after a place in that order, at most so many.
+    /// Returns at most `most` tasks of all owners, in the order of their creation, after a place in that order.
     ///
     /// ```
     /// use mrtr_tasks::Tasks;
@@ -116,7 +116,7 @@ impl Tasks {
         self.0.store.cancel(id, None).await
     }
 
-    /// Makes a task run, however many of its runs were lost, and also if it is set aside. A task that was on trial runs
+    /// Makes a task run, even if many of its runs were lost or it is set aside. A task that was on trial runs
     /// as soon as an instance has no other run; any other task runs now.
     pub async fn retry(&self, id: TaskId) -> Result<(), StoreError> {
         self.0.store.retry(id).await?;

@@ -70,23 +70,24 @@ impl TaskOptions {
     pub const DEFAULT_RETENTION: Duration = Duration::from_hours(1);
     /// The time that clients are asked to wait between two polls: a second.
     pub const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
-    /// The longest time between two looks of an instance for work: a second.
+    /// The longest time after which an instance looks for work again: a second.
     pub const DEFAULT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
     /// The time that the steps of a run that is stopped may take: 10 seconds.
     pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
     /// The time that a run of a task may take, from one question or yield point to the next: an hour.
     pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_hours(1);
-    /// The largest size of an entry: 256 KiB.
+    /// The largest size of an entry in a journal: 256 KiB.
     pub const DEFAULT_ENTRY_LIMIT: usize = 256 * 1024;
     /// The largest size of a journal: 4 MiB.
     pub const DEFAULT_JOURNAL_LIMIT: usize = 4 * 1024 * 1024;
     /// The number of open tasks that a caller may have: 1000.
     pub const DEFAULT_MOST_OPEN: usize = 1000;
-    /// The number of bytes that the tasks of a caller may keep before it gets another: 64 MiB.
+    /// The number of bytes that the tasks of a caller may keep: 64 MiB. Beyond it the server refuses a new task.
     pub const DEFAULT_MOST_BYTES: u64 = 64 * 1024 * 1024;
-    /// The number of bytes that the tasks of a file or a database may keep before there is another: 1 GiB.
+    /// The number of bytes that the tasks of a file or a database may keep: 1 GiB. Beyond it the server refuses a new
+    /// task.
     pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
-    /// The number of bytes that tasks in memory may keep before there is another: 256 MiB.
+    /// The number of bytes that tasks in memory may keep: 256 MiB. Beyond it the server refuses a new task.
     pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
     /// The number of results that a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;
@@ -102,8 +103,8 @@ impl TaskOptions {
     /// Lets another instance take a task over when its own has not renewed the lease for this long, a year at most.
     ///
     /// Instances that share a store may have leases of different lengths up to five minutes. Longer leases must be
-    /// equal on all of them: an instance with a shorter lease takes a longer one for the effect of a clock that was set
-    /// back.
+    /// equal on all of them: an instance with a shorter lease would mistake a longer one for the effect of a clock that
+    /// was set back.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.min(YEAR);
@@ -210,7 +211,7 @@ impl TaskOptions {
         self
     }
 
-    /// The time for which a task is kept whose client wishes this; `None` is without a limit.
+    /// Returns the time for which a task is kept, by the wish of its client; `None` if there is no limit.
     pub(crate) fn granted(&self, wish: Option<Lifetime>) -> Option<Duration> {
         match wish {
             None => Some(self.ttl),

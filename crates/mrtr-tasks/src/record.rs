@@ -198,7 +198,7 @@ impl TaskRecord {
         self.ended.map(|(end, _)| end).or_else(is_expired)
     }
 
-    /// Returns its status at this moment, in the published revision.
+    /// Returns the status of the task at this moment, in the published revision.
     pub fn status(&self, now: Timestamp) -> TaskStatus {
         match self.end(now) {
             Some(end) => end.status(),
@@ -207,8 +207,8 @@ impl TaskRecord {
         }
     }
 
-    /// Returns the moment at which a runner has to look at it: a run is due, or the lease of one ends. A task on trial
-    /// has another such moment: [`trial`](Self::trial).
+    /// Returns the moment at which a runner has to look at the task: a run is due, or the lease of one ends. A task on
+    /// trial has another such moment: [`trial`](Self::trial).
     pub fn attention(&self) -> Option<Timestamp> {
         if self.is_on_trial() { None } else { self.next_look() }
     }

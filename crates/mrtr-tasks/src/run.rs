@@ -154,7 +154,7 @@ fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
     Some((expires.since(leased_until) + lease).saturating_sub(leased_until.since(expires)))
 }
 
-/// A task that can be run.
+/// A task whose stored bytes were opened and read, so that it can be run.
 struct OpenedTask {
     call: ToolCall,
     journal: Journal,
@@ -188,7 +188,7 @@ const ENTRIES_OF_A_RUN: usize = 1000;
 /// instance may be able to read it.
 const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);
 
-/// Sweeps now and then, for as long as it is polled. It runs beside the claims, which do not wait for it.
+/// Sweeps now and then, for as long as it is polled. The instance acquires tasks meanwhile, and does not wait for it.
 async fn keep_sweeping(inner: &Inner) {
     loop {
         sweep(inner).await;

@@ -29,7 +29,7 @@ pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, PAUSE_BEFORE_UNSEEN, Turn
 /// All times are the store's, so that instances whose clocks differ agree: leases and pauses are durations that it adds
 /// to its own time. The bytes come here sealed, unless the operator did without; a store does not look into them.
 ///
-/// [`contract::check`](crate::contract::check) (feature `contract`) tests all of this. A false yes is an `Ok` from a
+/// [`contract::check`](crate::contract::check) (feature `contract`) tests all of this. A wrong `Ok` comes from a
 /// verb that had to refuse, or that has not done its work; each verb says what it costs.
 ///
 /// ```
@@ -59,12 +59,13 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// is over are not open, whether or not a sweep has noticed: the store ends some of the account's here if they are
     /// in the way. Concurrent creations may go beyond the limits by what they bring themselves.
     ///
-    /// A false yes loses a task whose handle a client has.
+    /// A wrong `Ok` loses a task whose handle a client has.
     async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError>;
 
-    /// Takes at most so many tasks of these tools, whose runs are due or were lost. Accounts come in turns, [at most so
-    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each account, the tasks that waited longest come
-    /// first. Each task gets a new fence. A task on trial is taken by itself, and only when [`Wanted::choose`] says so.
+    /// Takes at most [`most`](Wanted::most) tasks of the wanted tools, whose runs are due or were lost. Accounts come
+    /// in turns, from the one whose turn it is, at most 64 ([`ACCOUNTS_AT_ONCE`]) of them; of each account, the tasks
+    /// that waited longest come first. Each task gets a new fence. A task on trial is taken by itself, and only when
+    /// [`Wanted::choose`] says so.
     ///
     /// A task whose time is over is not due, whether or not a sweep has noticed. It is in the way of its own account's
     /// tasks only: where [too many](EXPIRED_PASSED_OVER) are, the store ends some here, and there may be more to take
@@ -73,48 +74,49 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A task given to two runners under one fence runs twice.
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
 
-    /// Renews the lease of a run that lives. Without a message, [`changed`](Self::changed) does not tell of it.
+    /// Renews the lease of a run that still has its task. Without a message, [`changed`](Self::changed) does not tell
+    /// of it.
     ///
-    /// A false yes lets two runs go on beside each other.
+    /// A wrong `Ok` lets two runs of the task continue at the same time.
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError>;
 
-    /// Makes a keeper that renews leases from a thread that is not a runtime's: it goes on while every runtime of the
-    /// process is blocked.
+    /// Makes a keeper, which renews leases from a thread outside of any async runtime, so that it continues while every
+    /// runtime of the process is blocked.
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
 
     /// Notes that something else begins in the process of the run: if the run is lost, that need not be its own doing.
     /// [`changed`](Self::changed) does not tell of it.
     ///
-    /// A false yes sets aside a task that did nothing wrong.
+    /// A wrong `Ok` sets aside a task that did nothing wrong.
     async fn accompany(&self, run: Run) -> Result<(), StoreError>;
 
     /// Keeps entries of the run, the questions that they open, and those that they retire. It refuses a key that the
     /// task has used before with [`StoreError::KeyUsed`].
     ///
-    /// A false yes repeats an effect, or shows a question whose answer is lost.
+    /// A wrong `Ok` repeats an effect, or shows a question whose answer is lost.
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError>;
 
-    /// Replaces the first so many entries with these, which say as much as those did. If the task has no entries any
+    /// Replaces the first `first` entries with these, which say as much as those did. If the task has no entries any
     /// more, nothing changes. Entries that came since the task was acquired stay behind them.
     ///
-    /// A false yes costs room. If a store replaces other entries than the first ones, an answer is lost.
+    /// A wrong `Ok` costs room. If a store replaces other entries than the first ones, an answer is lost.
     async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError>;
 
     /// Ends a run that misses something, such as an answer: keeps what it recorded last, and gives the task up.
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError>;
 
-    /// Gives the task up, for another run to go on after a pause.
+    /// Gives the task up, for another run to continue after a pause.
     async fn hand_over(&self, run: Run, pause: Duration) -> Result<(), StoreError>;
 
     /// Ends the task as its run says: keeps the result, and erases the task's entries and questions.
     ///
-    /// A false yes loses a result, or gives a client a result of a task that it was told is cancelled.
+    /// A wrong `Ok` loses a result, or gives a client a result of a task that it was told is cancelled.
     async fn finish(&self, run: Run, end: End, result: Vec<u8>) -> Result<(), StoreError>;
 
     /// Keeps answers to open questions, as entries, and makes the task run. Answers to other keys change nothing.
     /// Returns the keys that were answered: of two answers to one key, the first counts.
     ///
-    /// A false yes loses an answer that a person gave.
+    /// A wrong `Ok` loses an answer that a person gave.
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError>;
 
     /// Asks a question again under a fresh key, since an answer to it under this key was refused. Returns whether this
@@ -126,10 +128,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 
     /// Ends the task unless it has ended, and erases its entries and questions. For the operator, `owner` is `None`.
     ///
-    /// A false yes lets a task go on though a client was told that it is cancelled.
+    /// A wrong `Ok` lets a task continue though a client was told that it is cancelled.
     async fn cancel(&self, id: TaskId, owner: Option<&Owner>) -> Result<(), StoreError>;
 
-    /// Makes the task run, however many of its runs were lost, and also if it is set aside.
+    /// Makes the task run, even if many of its runs were lost or it is set aside.
     async fn retry(&self, id: TaskId) -> Result<(), StoreError>;
 
     /// Returns a task with its open questions and its result. For the operator, `owner` is `None`.
@@ -142,7 +144,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Lists tasks in the order of their creation, after a place in that order. For the operator, `owner` is `None`.
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError>;
 
-    /// Ends tasks whose time is over and removes those that are not kept any longer, at most so many of each.
+    /// Ends tasks whose time is over and removes those that are not kept any longer, at most `most` of each.
     async fn sweep(&self, most: usize) -> Result<Swept, StoreError>;
 
     /// Returns the present place in the order of changes: [`changed`](Self::changed) tells what comes after.
@@ -168,9 +170,9 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 /// ```
 pub trait LeaseKeeper: Send {
     /// Renews the leases of these runs, and returns for each, in their order, what [`TaskStore::renew`] would. It
-    /// returns in bounded time, also if the store does not answer.
+    /// returns in bounded time, even if the store does not answer.
     ///
-    /// A false yes lets two runs go on beside each other.
+    /// A wrong `Ok` lets two runs of the task continue at the same time.
     fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>>;
 }
 
@@ -206,12 +208,12 @@ pub struct NewTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a store checks each of its members")]
 pub struct Limits {
-    /// The number of tasks of its account that may be open, it included: they have not ended, and their time is not
-    /// over.
+    /// The number of tasks of the account that may be open, the new one included: they have not ended, and their time
+    /// is not over.
     pub open: usize,
-    /// The number of bytes that all tasks of its account may keep, it included. See [`TASK_BYTES`].
+    /// The number of bytes that all tasks of the account may keep, the new one included. See [`TASK_BYTES`].
     pub bytes: u64,
-    /// The number of bytes that all tasks of the store may keep, it included.
+    /// The number of bytes that all tasks of the store may keep, the new one included.
     pub store_bytes: u64,
 }
 
@@ -219,8 +221,8 @@ impl Limits {
     /// No limits at all.
     pub const NONE: Self = Self { open: usize::MAX, bytes: u64::MAX, store_bytes: u64::MAX };
 
-    /// For stores: checks that a new task of so many bytes fits, beside the bytes that the tasks of its account and all
-    /// tasks keep.
+    /// For stores: checks that a new task of this many bytes fits, beside the bytes that the tasks of its account and
+    /// all tasks keep.
     ///
     /// ```
     /// use mrtr_tasks::store::Limits;
@@ -278,7 +280,7 @@ pub const UNCOUNTED_BYTES: u64 = 32 * 1024;
 pub struct Created {
     /// The task that the owner now has for this flow.
     pub record: TaskRecord,
-    /// True if it is the new one.
+    /// True if this call created the task; false if the owner had it before.
     pub is_new: bool,
 }
 
@@ -304,8 +306,8 @@ pub struct Created {
 pub struct Wanted {
     /// The tools that its instance serves.
     pub tools: Vec<String>,
-    /// The time for which it has each task, unless it renews the lease: a millisecond at least, since a task whose
-    /// lease is over at once would be taken again at once.
+    /// The time for which the runner has each task, unless it renews the lease: a millisecond at least, since a task
+    /// whose lease is over at once would be taken again at once.
     pub lease: Duration,
     /// The largest number of tasks.
     pub most: usize,
@@ -331,19 +333,19 @@ pub struct Wanted {
 pub struct Acquired {
     /// The tasks.
     pub tasks: Vec<AcquiredTask>,
-    /// The time after which there may be more, if nothing changes before: a run is due, or the lease of one ends, also
-    /// of those that were just taken. `None` if nothing is known to be due.
+    /// The time after which there may be more, if nothing changes before: a run is due, or the lease of one ends, those
+    /// that were just taken included. `None` if nothing is known to be due.
     pub next: Option<Duration>,
     /// True if a task on trial comes first. A runner that has no run asks for it; any other runner takes nothing until
     /// it has none.
     pub trial_waits: bool,
     /// Tasks that the store has just set aside: their last runs were lost.
     pub set_aside: Vec<TaskId>,
-    /// The place where turns go on next.
+    /// The place where turns continue next.
     pub turn: Option<Turn>,
 }
 
-/// A task that a runner has, with all that it needs to go on.
+/// A task that a runner has, with all that it needs to continue.
 ///
 /// ```
 /// use mrtr_tasks::store::AcquiredTask;
@@ -573,10 +575,10 @@ pub enum StoreError {
     /// The task does not allow this in its present state.
     #[error(transparent)]
     Refused(#[from] TransitionError),
-    /// Its owner has as many tasks as it may.
+    /// The account of the owner has as many open tasks as it may.
     #[error("the owner has as many open tasks as it may")]
     Full,
-    /// Its owner's tasks keep as many bytes as they may.
+    /// The tasks of the owner's account keep as many bytes as they may.
     #[error("the owner's tasks keep as many bytes as they may")]
     OwnerBytes,
     /// All tasks of the store keep as many bytes as they may.

@@ -19,8 +19,8 @@ use crate::record::TransitionError;
 use crate::store::{Run, StoreError, TaskStore};
 use crate::vault::Vault;
 
-/// Runs calls of tools as tasks: they go on without their client, ask through their task, and survive a restart of the
-/// server if the store does. Clones share one state.
+/// Runs calls of tools as tasks: they continue without their client, ask through their task, and survive a restart of
+/// the server if the store does. Clones share one state.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
@@ -71,7 +71,7 @@ pub(crate) struct Attached {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// The instance takes nothing on, and requests that wait for a result get an error. Its runs go on.
+    /// The instance takes nothing on, and requests that wait for a result get an error. Its runs continue.
     Stopping,
     /// The instance gives up its runs, too.
     ShuttingDown,

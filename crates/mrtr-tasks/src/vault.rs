@@ -33,7 +33,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Vault(Option<Sealer>);
 
-/// An error that says that bytes which a store gave back cannot be read.
+/// The reason why bytes that a store gave back cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("what is kept cannot be opened: {}", .0.label())]

@@ -23,7 +23,7 @@ pub(crate) fn created(record: &TaskRecord, is_new: bool, now: Timestamp) -> Resu
     write(&extension::CreateTaskResult::new(extension::TaskType::Task, status, facts(record, None)), record)
 }
 
-/// The state of a task, in the family of the published revision.
+/// The state of a task, as the tasks extension of the published revision writes it.
 pub(crate) fn detailed(
     record: &TaskRecord,
     now: Timestamp,
@@ -50,7 +50,8 @@ pub(crate) fn detailed(
     })
 }
 
-/// The state of a task, in the family of the older revisions: a result that says that the tool failed is a failure.
+/// The state of a task, as the core protocol of the older revisions writes it: a result that says that the tool failed
+/// is a failure.
 pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
     let end = record.end(now);
     let status = match end {
@@ -106,7 +107,7 @@ fn core_state(record: &TaskRecord, status: TaskStatus, message: Option<String>) 
     state
 }
 
-/// The lifetime of a task. One without a ttl has an end while it is set aside.
+/// The lifetime of a task, which a task without a ttl has too while it is set aside.
 fn lifetime(record: &TaskRecord) -> Lifetime {
     let lasts = record.expires().map(|end| end.since(record.created));
     lasts.map_or(Lifetime::Unlimited, |lasts| Lifetime::Milliseconds(millis(lasts)))

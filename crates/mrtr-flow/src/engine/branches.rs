@@ -11,7 +11,8 @@ impl BranchId {
     pub(super) const BODY: Self = Self(0);
 }
 
-/// A question that is polled, from its first poll until it is answered or withdrawn. None is used twice in a run.
+/// The id of a question that is polled, from its first poll until it is answered or withdrawn. No id is used twice in
+/// a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HoldId(usize);
 
@@ -93,8 +94,8 @@ impl<Q> Branches<Q> {
         BranchId(self.members.len())
     }
 
-    /// Returns true if something besides a question may begin in a branch. The look itself has an effect: a join that
-    /// is seen free once is not held as a whole any more.
+    /// Returns true if something besides a question may begin in a branch. The call has an effect: a join that it finds
+    /// free once is no longer held as a whole.
     pub(super) fn observe_free(&mut self, id: BranchId) -> bool {
         if self.held == 0 && self.joins.is_empty() {
             return true;
@@ -220,7 +221,7 @@ impl<Q> Branches<Q> {
         self.up(id).any(|id| self.get(id).withdrawn)
     }
 
-    /// Returns the branch in which code of this one goes on: itself, or the one around it if it lost a race and is
+    /// Returns the branch in which code of this one continues: itself, or the one around it if it lost a race and is
     /// still polled.
     pub(super) fn living(&self, id: BranchId) -> BranchId {
         let lost = self.up(id).filter(|id| self.get(*id).withdrawn).last();

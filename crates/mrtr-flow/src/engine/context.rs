@@ -54,7 +54,7 @@ pub struct RunContext {
     pub strict: bool,
     #[doc(hidden)]
     pub runner: Runner,
-    /// True if `into_task` goes on where it is, though this is no task: the client cannot have one.
+    /// True if `into_task` continues where it is, though this is no task: the client cannot have one.
     #[doc(hidden)]
     pub goes_on_in_place: bool,
     #[doc(hidden)]
@@ -108,7 +108,7 @@ pub enum Runner {
 
 impl Runner {
     /// Returns true if the runner waits for what is settled elsewhere, and keeps the journal meanwhile: then it asks
-    /// for consent once, and a yield point goes on.
+    /// for consent once, and a yield point never sheds the flow.
     pub(crate) fn waits(self) -> bool {
         self != Self::Round
     }
@@ -233,7 +233,7 @@ impl RunContext {
         self
     }
 
-    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes. 4 KiB of them, or a
+    /// Runs as a task: `into_task` continues at once, and the journal may grow to this many bytes. 4 KiB of them, or a
     /// quarter of fewer than 16 KiB, are for answers alone.
     #[must_use]
     pub fn as_task(mut self, journal_limit: usize) -> Self {
@@ -242,7 +242,7 @@ impl RunContext {
         self
     }
 
-    /// Returns true if a flow that was put down this often is put down here again.
+    /// Returns true if a flow that was shed this many times is to be shed again, at this yield point.
     pub(crate) fn sheds_after(&self, sheds: u32) -> bool {
         let overloaded = || self.sheds.as_ref().is_some_and(|sheds| sheds());
         !self.runner.waits() && sheds < MOST_SHEDS && overloaded()
@@ -278,7 +278,7 @@ impl fmt::Debug for RunContext {
     }
 }
 
-/// The most times that a flow is put down.
+/// The number of times that a flow is shed at most.
 const MOST_SHEDS: u32 = 3;
 
 /// The sender of a request: a subject, and the issuer that vouches for it.
@@ -345,10 +345,10 @@ impl Caller {
 /// ```
 #[async_trait]
 pub trait NotificationSink: Send + Sync + 'static {
-    /// Takes the progress of the flow. The handler goes on when this has returned.
+    /// Takes the progress of the flow. The handler continues when this has returned.
     async fn progress(&self, progress: Progress);
 
-    /// Takes a log message. The handler goes on when this has returned.
+    /// Takes a log message. The handler continues when this has returned.
     async fn log(&self, level: LoggingLevel, data: Json);
 }
 

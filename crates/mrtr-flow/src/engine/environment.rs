@@ -219,7 +219,8 @@ impl Forms {
     }
 }
 
-/// The flow of a round. Most calls ask nothing and carry nothing, and need no id: to draw one takes a system call.
+/// The flow of a round. Its id is drawn only when something needs it: drawing one takes a system call, and most calls
+/// ask nothing and carry nothing.
 #[derive(Debug, Clone)]
 pub struct LazyFlow(Arc<Inner>);
 
@@ -246,7 +247,7 @@ impl LazyFlow {
         *self.0.flow_progress.get_or_init(|| environment.begin_flow(self.0.lifetimes, self.0.begun))
     }
 
-    /// Returns the number of the round: 1 if no id was drawn.
+    /// Returns the number of the round. A flow that has no id yet is in its first.
     pub fn round(&self) -> u32 {
         self.known().map_or(1, |flow_progress| flow_progress.round())
     }

@@ -51,13 +51,13 @@ pub struct Journal(
 pub(crate) enum StepEntry {
     /// It was started, and how it ended is not known.
     Started,
-    /// Its handler went on without it, and saw no outcome.
+    /// Its handler continued without it, and saw no outcome.
     Dropped,
     /// It took longer than it may.
     TimedOut,
     /// It gave this value.
     Value(Leaf),
-    /// It failed like this.
+    /// It failed with this error.
     Error(StepError),
 }
 
@@ -127,7 +127,7 @@ impl Journal {
         bytes
     }
 
-    /// Takes in entries that a sink was given, after those that are there.
+    /// Appends entries that a sink was given.
     pub fn replay(&mut self, entries: &[u8]) -> Result<(), JournalError> {
         self.slots_mut().append(entries).ok_or_else(|| JournalError(unreadable()))
     }
@@ -137,7 +137,7 @@ impl Journal {
         self.all().all(|entry| matches!(entry.kind(), EntryKind::UnsealedAnswer | EntryKind::QuestionOpened))
     }
 
-    /// Returns the names of the answered questions.
+    /// Returns the names of the questions that were answered, and of the optional ones that were left unanswered.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
         let settled = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
         self.all().filter(settled).map(View::name)
@@ -148,7 +148,7 @@ impl Journal {
         self.all().filter(|entry| entry.kind().space() == Space::Step).map(View::name)
     }
 
-    /// Takes in the answer to a question that was asked, in place of an earlier one. The next run decides whether the
+    /// Records the answer to a question that was asked, in place of an earlier one. The next run decides whether the
     /// answer will do. `asked` is the question's [`asked`](crate::Question::asked).
     pub fn answer(&mut self, key: impl AsRef<str>, response: &RawValue, asked: Asked) {
         self.put_answer(key.as_ref(), response.into(), asked);
@@ -187,13 +187,14 @@ impl Journal {
         }
     }
 
-    /// Returns true if a question was answered, or settled without an answer.
+    /// Returns true if a question was answered, or asked and left unanswered. Visits and decisions do not count.
     pub(crate) fn is_settled(&self, key: &str) -> bool {
         let entry = self.get(Space::Question, key);
         entry.is_some_and(|entry| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped))
     }
 
-    /// Returns true if a question was answered. It may also be settled without an answer: left out, or found done.
+    /// Returns true if a question was answered. A question that was left unanswered, or whose page was found visited,
+    /// has no answer.
     pub(crate) fn has_answer(&self, key: &str) -> bool {
         self.get(Space::Question, key).is_some_and(|entry| entry.kind() == EntryKind::Answered)
     }
@@ -219,7 +220,7 @@ impl Journal {
         self.put(&question.key, EntryKind::QuestionOpened, detail, Leaf::default());
     }
 
-    /// Takes in the answers to the open questions, and returns those questions. If one needs an answer and has none,
+    /// Records the answers to the open questions, and returns those questions. If one needs an answer and has none,
     /// the next run asks it again, provided that its handler still wants it.
     ///
     /// ```
@@ -316,7 +317,7 @@ impl Journal {
         carried.or_else(|| slots.unsealed.as_ref()?.get(key))
     }
 
-    /// Takes in answers that came without a state.
+    /// Keeps answers that came without a state.
     pub(crate) fn put_unsealed(&mut self, answers: UnsealedAnswers) {
         self.slots_mut().unsealed = Some(Box::new(answers));
     }
@@ -375,7 +376,7 @@ impl Journal {
         self.put("", EntryKind::Progress, Detail::None, progress)
     }
 
-    /// Counts how often the flow was put down.
+    /// Returns the number of times that the flow was shed.
     pub(crate) fn sheds(&self) -> u32 {
         self.get(Space::Shed, "").map_or(0, |entry| entry.detail().count())
     }

@@ -29,12 +29,12 @@ pub enum Outcome<T> {
     Done(T),
     /// Questions are open: ask them, and run again when answers have come.
     Waiting(Vec<Question>),
-    /// The handler wants to go on as a task.
+    /// The handler wants to continue as a task.
     IntoTask,
     /// The handler gave way at a yield point, or waits for a visit to a URL, or needs its answers in a state before it
-    /// goes on: run again with the same journal.
+    /// continues: run again with the same journal.
     Yielded {
-        /// The number of times that the flow was put down at a yield point, or that it looked for the visit.
+        /// The number of times that the flow was shed at a yield point, or that it looked for the visit.
         count: u32,
         /// The pause before the next run, unless something wakes the flow.
         pause: Duration,
@@ -83,17 +83,17 @@ pub struct SeenQuestions {
 }
 
 impl SeenQuestions {
-    /// Returns true if the run met this one.
+    /// Returns true if the run met the question with this name.
     pub fn contains(&self, key: &str) -> bool {
         self.questions.contains(key)
     }
 
-    /// Returns the names of all of them.
+    /// Returns the names of all questions that the run met.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.questions.names()
     }
 
-    /// Returns the names of those that have an answer, sorted.
+    /// Returns the names of the questions that the run met and that have an answer, sorted.
     pub fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
         let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();

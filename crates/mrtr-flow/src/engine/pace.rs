@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use super::place;
 use super::state::ActiveRun;
 
-/// The number of calls on a flow that go on at once, before one of them lets everything else have a turn.
+/// The number of calls on a flow that return immediately, before one of them lets everything else have a turn.
 const CALLS_PER_TURN: u32 = 128;
 
 /// Counts the calls on a flow in one poll of its run.

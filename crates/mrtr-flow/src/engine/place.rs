@@ -81,7 +81,7 @@ fn turn() -> u32 {
     HERE.get().map_or(0, |place| place.turn)
 }
 
-/// Restores the place of the thread, also when the code that ran panics.
+/// Restores the place of the thread when it is dropped, and so even if the code that ran panics.
 struct Back(Option<Place>);
 
 impl Drop for Back {

@@ -29,7 +29,7 @@ pub struct Question {
     pub key: String,
     /// The request for the client.
     pub request: InputRequest,
-    /// True if the flow goes on without an answer, once it has been asked.
+    /// True if the flow continues without an answer, once it has been asked.
     pub optional: bool,
     /// The time for which the runner waits for an answer, if it is not the usual one.
     pub valid_for: Option<Duration>,

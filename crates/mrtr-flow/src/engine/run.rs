@@ -15,10 +15,10 @@ use super::state::{ActiveRun, Rest, Unpolled};
 use crate::error::Failure;
 use crate::support::clock::Clock;
 
-/// Runs the future that a handler makes of a run. It cannot step past an open question: its output then does not count.
+/// Runs the future that a handler makes of a run. The output of a handler that returned while a question was open does
+/// not count.
 ///
-/// The caller makes the run before the future: a journal and a context are large, and would be moved from one to the
-/// other.
+/// The caller makes the run, since a journal and a context are large, and would be moved into this future otherwise.
 pub(crate) async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
 where
     H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
@@ -28,7 +28,7 @@ where
     // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
     let given_up = Closing(&run);
     let mut recorder = Recorder::default();
-    // Only to be woken by it: the loop below and each call on the flow look whether it was raised.
+    // Polled only so that it wakes this task: the loop below and each call on the flow check whether it was raised.
     let mut stopping = run.context.stop.clone().map(|signal| Box::pin(async move { signal.wait().await }));
     let mut unpolled = UnpolledSince::new(&*run.context.environment.clock);
     let (mut seen, mut turn) = (0, 0_u32);
@@ -46,10 +46,10 @@ where
             }
             let gave_way = run.pace.take_gave_way();
             if gave_way {
-                // Not left to the call that gave way: the handler may have dropped it.
+                // The call that gave way is not relied on to wake the task: the handler may have dropped it.
                 cx.waker().wake_by_ref();
             }
-            // The entries that the sink has kept may let a step begin, or its handler go on.
+            // The entries that the sink has kept may let a step begin, or its handler continue.
             if recorder.poll(&run, cx).is_ready() && !gave_way {
                 continue;
             }

@@ -34,7 +34,7 @@ use super::state::ActiveRun;
 #[async_trait]
 pub trait JournalSink: Send + Sync + 'static {
     /// Keeps entries, after those of earlier calls. The runner makes one call at a time. A step starts only when the
-    /// sink has kept the entry that says so, and the handler goes on only when the sink has kept the outcome. The
+    /// sink has kept the entry that says so, and the handler continues only when the sink has kept the outcome. The
     /// client may be shown a question once this returns.
     async fn record(&self, entries: &Entries) -> Result<(), SinkError>;
 }

@@ -65,9 +65,9 @@ struct State {
     misused: Option<String>,
 }
 
-/// The answer to the question whether a run may end.
+/// The decision whether a run may end.
 pub(super) enum Rest {
-    /// It goes on.
+    /// The run continues.
     None,
     /// Something waits for the steps and checks that are under way.
     AfterSteps,
@@ -76,13 +76,13 @@ pub(super) enum Rest {
     At(usize),
 }
 
-/// The answer to a call on the flow: it goes on, waits, or never will.
+/// The decision on a call that the handler makes on its flow.
 pub(crate) enum Admission {
-    /// It does, in this branch.
+    /// The call proceeds, in this branch.
     To(BranchId),
-    /// It waits for the end of the run.
+    /// The call waits for the end of the run.
     Park,
-    /// It never will: the run has ended, or the call does not come from its handler.
+    /// The call can never proceed: the run has ended, or the call does not come from its handler.
     Closed,
 }
 
@@ -123,7 +123,7 @@ impl ActiveRun {
         place::making(self.id())
     }
 
-    /// Drops what lost a race, which is no mistake of the handler's.
+    /// Drops the member that lost a race. To drop it is no mistake of the handler's here, as it is elsewhere.
     pub(crate) fn drop_lost<T>(&self, lost: T) {
         place::inside(self.id(), Within::Lost, || drop(lost));
         self.end_if_misused(Within::Lost, "race");
@@ -149,8 +149,8 @@ impl ActiveRun {
         state.questions.branches.living(branch)
     }
 
-    /// Looks whether the run waits for nothing but answers: not if the handler gave way, and may ask more. It keeps the
-    /// waker for what happens from now on, and looks only after that, so that it misses nothing.
+    /// Decides whether the run waits for nothing but answers. It does not if the handler gave way, and may ask more.
+    /// The waker is registered before the state is read, so that nothing is missed between the two.
     pub(super) fn rest(&self, runner: &Waker, gave_way: bool) -> Rest {
         self.runner.register(runner);
         let state = self.state();
@@ -359,7 +359,7 @@ impl ActiveRun {
     }
 
     /// Waits for a question that runs code of the application's. If that code panics, the run ends, even if the handler
-    /// catches the panic: the handler has no answer, and must not go on as if it had.
+    /// catches the panic: the handler has no answer, and must not continue as if it had.
     pub(crate) async fn contained<F: Future>(&self, key: &str, question: F) -> F::Output {
         let what = EndsRun { run: self, what: "the question", name: key };
         match self.or_end(Contained::telling(question, what).await, || format!("the question `{key}`")) {
@@ -369,7 +369,7 @@ impl ActiveRun {
     }
 
     /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then the
-    /// run ends, even if the handler goes on.
+    /// run ends, even if the handler continues.
     pub(crate) fn contain<R>(&self, what: &str, name: &str, run: impl FnOnce() -> R) -> Option<R> {
         self.or_end(contain(run), || format!("{what} `{name}`"))
     }
@@ -388,7 +388,7 @@ impl ActiveRun {
         state.phase.is_ending()
     }
 
-    /// Looks at where a call on the flow comes from, and whether the flow goes on.
+    /// Decides on a call on the flow, by where the call comes from and whether the run still continues.
     fn admit(&self, state: &mut State, what: impl FnOnce() -> String) -> Admission {
         if state.phase.is_closed() {
             return Admission::Closed;
@@ -425,8 +425,8 @@ impl ActiveRun {
     }
 }
 
-/// Ends a run in which something panicked when it was dropped, as by `select!`: the handler goes on without it, so its
-/// failure must not pass unnoticed.
+/// Ends a run in which something panicked when it was dropped, as by `select!`: the handler continues without it, so
+/// its failure must not pass unnoticed.
 struct EndsRun<'a> {
     run: &'a ActiveRun,
     what: &'static str,
@@ -440,8 +440,8 @@ impl AtDrop for EndsRun<'_> {
     }
 }
 
-/// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
-/// would wait for ever: it has no other way to say so than to panic.
+/// Waits for the end of the run, for a call that may not proceed. A call on a flow whose run has ended, or by a spawned
+/// task, would wait for ever: it has no other way to say so than to panic.
 pub(crate) async fn park<T>(admission: Admission, what: &str) -> T {
     let closed = matches!(admission, Admission::Closed) && !std::thread::panicking();
     assert!(!closed, "{what}: {}", FlowError::Closed);
@@ -461,8 +461,8 @@ impl Within {
 }
 
 impl State {
-    /// Returns true if the run may end though its handler would go on: it asked something, or looks for something again
-    /// later.
+    /// Returns true if the run may end though its handler would continue: it asked something, or looks for something
+    /// again later.
     fn asks(&self) -> bool {
         !self.questions.open.is_empty() || self.visits().next().is_some()
     }

@@ -52,7 +52,7 @@ pub enum StopReason {
     Cancelled = 2,
     /// Another runner has the flow now.
     LeaseLost = 3,
-    /// The process is about to end; the flow goes on elsewhere or later.
+    /// The process is about to end; the flow continues elsewhere or later.
     Shutdown = 4,
 }
 

@@ -80,7 +80,7 @@ impl Wake for ActiveRun {
     }
 }
 
-/// The watcher of a step that is under way.
+/// The watcher of a step that is under way: the watch of its run while that is free, else a watch of its own.
 #[derive(Debug, Clone)]
 pub(crate) enum Watcher {
     Run,

@@ -214,7 +214,7 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         self.mode()
     }
 
-    /// Asks once, and goes on without an answer. It also goes on if the client cannot be asked at all.
+    /// Asks once, and continues without an answer. It also continues if the client cannot be asked at all.
     pub fn optional(self) -> Ask<'a, Q, Optional> {
         self.mode()
     }
@@ -285,7 +285,7 @@ enum Progress<V> {
 
 impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
     /// Reads the answer, or opens the question. A panic on the way ends the run: a handler that catches it has no
-    /// answer, and must not go on as if it had.
+    /// answer, and must not continue as if it had.
     fn evaluate(&self) -> Progress<Q::Value> {
         self.run.contain("the question", &self.key, || self.read_or_ask()).unwrap_or(Progress::Parked)
     }

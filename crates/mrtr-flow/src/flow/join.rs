@@ -38,7 +38,7 @@ impl<'a, T> Member<'a, T> {
         Self { slot, output: None }
     }
 
-    /// Polls it if it is a question and `asks` is true, or if neither. If it fails, the others go on to their end, so
+    /// Polls the member, if it is a question as `asks` says. If it fails, the other members continue to their end, so
     /// that no step is dropped half-way.
     fn poll(&mut self, asks: bool, run: &ActiveRun, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
         if self.slot.asks != asks {

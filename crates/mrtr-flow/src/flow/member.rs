@@ -197,7 +197,7 @@ impl<'a, T: 'a> Slot<'a, T> {
 }
 
 impl<T> Slot<'_, T> {
-    /// Gives it a branch, under the one that polls the join, and beside the first of its members.
+    /// Gives the member a branch, under the one that polls the join, and beside the first of its members.
     pub(super) fn fork(&mut self, run: &ActiveRun, first: &mut Option<BranchId>) {
         let branch = *self.branch.get_or_insert_with(|| run.fork(*first));
         first.get_or_insert(branch);
@@ -211,7 +211,7 @@ impl<T> Slot<'_, T> {
         self.future.is_some()
     }
 
-    /// Polls it in its branch.
+    /// Polls the member in its branch.
     pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<Result<T, FlowError>> {
         let (Some(future), Some(branch)) = (&mut self.future, self.branch) else { return Poll::Pending };
         let polled = run.in_branch(branch, || future.as_mut().poll(cx));

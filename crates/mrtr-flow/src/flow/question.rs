@@ -58,9 +58,9 @@ pub trait QuestionKind: sealed::Sealed + 'static {
     fn wording(&self) -> u64;
 }
 
-/// Numbers that two different questions hardly ever share.
+/// Hashes of a question: two different questions hardly ever have the same.
 pub(super) struct Fingerprint {
-    /// Tells it apart from another question of the same name in this run, whose answer may be of another type.
+    /// Differs from that of another question of the same name in this run, whose answer may be of another type.
     pub(super) identity: u64,
     /// The wording that is kept with its answer, for later runs.
     pub(super) wording: Wording,

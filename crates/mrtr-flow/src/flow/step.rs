@@ -187,7 +187,7 @@ impl<'a, W> Step<'a, W> {
     /// Limits the time of the step, counted from its beginning, all attempts together. A step that takes longer is
     /// dropped, and its outcome is [`FlowError::TimedOut`], in this run and in later ones.
     ///
-    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, not
+    /// A timeout around a step is another matter: the handler continues without the step, which then never returns, not
     /// in later runs either.
     ///
     /// ```
@@ -330,8 +330,8 @@ where
     outcome.map_or_else(|failure| StepEntry::Error(failure.into_step_error()), StepEntry::Value)
 }
 
-/// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once. `None` if the
-/// run ends because it cannot be read.
+/// Reads the entry, even in the run that made it, so that a value that does not survive being recorded shows up at
+/// once. `None` if the run ends because it cannot be read.
 fn read<T: DeserializeOwned>(run: &ActiveRun, name: &str, entry: &StepEntry) -> Option<Result<T, FlowError>> {
     Some(match entry {
         StepEntry::Value(value) => {
@@ -349,7 +349,7 @@ fn read<T: DeserializeOwned>(run: &ActiveRun, name: &str, entry: &StepEntry) -> 
     })
 }
 
-/// Waits for the end of the run if there is nothing to go on with.
+/// Waits for the end of the run if there is nothing to continue with.
 async fn or_park<T>(read: Option<T>) -> T {
     match read {
         Some(read) => read,

@@ -59,7 +59,7 @@ struct Checked<'a, U: Fn() -> Unsettled> {
 }
 
 impl<U: Fn() -> Unsettled> Checked<'_, U> {
-    /// Notes where it is polled, and returns true if its check goes on. If it lost a race and is still awaited, it
+    /// Notes where it is polled, and returns true if its check continues. If it lost a race and is still awaited, it
     /// holds from now on the branch that it is awaited in.
     fn note_poll(&mut self) -> bool {
         let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));

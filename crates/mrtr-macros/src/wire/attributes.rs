@@ -11,11 +11,11 @@ pub(crate) struct TypeAttributes {
     pub(crate) constants: Vec<(String, LitStr)>,
     /// The member that tells the variants of an enum apart.
     pub(crate) tag: Option<LitStr>,
-    /// True if members beyond the named ones are meant to be there.
+    /// True if the type is meant to have members beyond the named ones.
     pub(crate) open: bool,
-    /// True for members that several objects share, which are not an object by themselves.
+    /// True if the struct is not an object by itself, but members that several objects share.
     pub(crate) part: bool,
-    /// The feature without which a revision has no such type.
+    /// The feature that a revision must have for this type to exist in it.
     pub(crate) when: Option<Path>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn description(attributes: &[Attribute]) -> String {
     text.trim().to_owned()
 }
 
-/// `snake_case` to `camelCase`.
+/// Turns `snake_case` into `camelCase`.
 pub(crate) fn camel_case(name: &str) -> String {
     let mut words = name.split('_');
     let mut text = words.next().unwrap_or_default().to_owned();

@@ -25,7 +25,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     })
 }
 
-/// One of the objects.
+/// One of the objects that the enum has as variants.
 struct Choice<'a> {
     ident: &'a Ident,
     ty: &'a Type,
@@ -141,7 +141,7 @@ fn wire_object(ident: &Ident, tag: &LitStr, variants: &[Choice<'_>]) -> TokenStr
     }
 }
 
-/// Implements `From` for each object: it becomes the choice that it is.
+/// Implements `From` for each object, which becomes the variant that holds it.
 fn conversions(ident: &Ident, variants: &[Choice<'_>]) -> TokenStream {
     let conversions = variants.iter().map(|Choice { ident: variant, ty, .. }| {
         quote! {

@@ -358,13 +358,13 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Returns true if a value of the type cannot be made without this member.
+    /// Returns true if the member has no default, so that the constructor takes it.
     fn is_required(&self) -> bool {
         self.optional.is_none() && !self.attributes.lenient && !self.attributes.extra
     }
 }
 
-/// Refuses an object without a place for unknown members: we read and write those too (TY-8).
+/// Refuses an object without a place for unknown members, which must be kept and written again (TY-8).
 fn keeps_unknown_members(input: &DeriveInput, members: &[Member<'_>]) -> syn::Result<()> {
     if members.iter().any(|member| member.attributes.extra) {
         return Ok(());

@@ -54,7 +54,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     })
 }
 
-/// Returns the word of a variant: the one it is given, or its own name as members are spelt.
+/// Returns the word of a variant on the wire: the one that `rename` gives, or the variant's name in camel case.
 fn word(variant: &Variant) -> syn::Result<String> {
     let mut initial = variant.ident.to_string();
     initial[..1].make_ascii_lowercase();
@@ -64,7 +64,7 @@ fn word(variant: &Variant) -> syn::Result<String> {
 fn as_str(ident: &Ident, variants: &[&Ident], words: &[String]) -> TokenStream {
     quote! {
         impl #ident {
-            /// The word on the wire.
+            /// Returns the text that stands for this value on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { #(Self::#variants => #words),* }
             }

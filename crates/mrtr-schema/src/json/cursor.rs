@@ -1,4 +1,4 @@
-//! A cursor through JSON text: it goes past space, strings and words, and finds the end of each value.
+//! A cursor through JSON text: it skips whitespace, strings and words, and finds the end of each value.
 //!
 //! Most text is known to be JSON when it is taken apart again: a message is nested, and its inner values are read level
 //! by level. The parser has checked all of it once; to check the same bytes again at every level would take longer than
@@ -32,7 +32,7 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         self.at
     }
 
-    /// Returns the byte at this place, even if it is space.
+    /// Returns the byte at this place, even if it is whitespace.
     pub(super) fn byte(&self) -> Option<u8> {
         self.text.as_ref().get(self.at).copied()
     }
@@ -42,7 +42,7 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         self.at += 1;
     }
 
-    /// The next byte that is not space.
+    /// The next byte that is not whitespace.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.byte()? {
@@ -52,7 +52,7 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         }
     }
 
-    /// The next byte that is not a space, in text that has no other space.
+    /// The next byte that is not a space, in text that has no other whitespace.
     pub(super) fn peek_plain(&mut self) -> Option<u8> {
         loop {
             match self.byte()? {
@@ -171,12 +171,12 @@ impl<'a> Cursor<&'a str> {
         self.since(start)
     }
 
-    /// The next value.
+    /// The next value, from text that is known to be JSON.
     pub(super) fn value(&mut self) -> Option<&'a RawValue> {
         known(self.text()?)
     }
 
-    /// Returns the next value, after checking that all of it means one thing.
+    /// Returns the next value, after checking that all readers understand it alike: see [`unique`].
     pub(super) fn checked_value(&mut self) -> Result<Option<&'a RawValue>, ReadError> {
         if matches!(self.peek(), Some(b'{' | b'['))
             && let Some(end) = unique::plain_end(self.text, self.at)
@@ -190,7 +190,7 @@ impl<'a> Cursor<&'a str> {
 }
 
 impl<'a> Cursor<&'a [u8]> {
-    /// The text from a place up to here; `None` if it is no text.
+    /// The text from a place up to here; `None` if it is not UTF-8.
     pub(super) fn since(&self, start: usize) -> Option<&'a str> {
         str::from_utf8(self.text.get(start..self.at)?).ok()
     }

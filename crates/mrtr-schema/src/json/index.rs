@@ -33,8 +33,8 @@ pub struct MemberIndex(Order);
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// The members in the order of the text; the first so many count. The end of each is kept too, so that no member is
-    /// scanned twice.
+    /// The members in the order of the text, and how many of the array are in use. The end of each is kept too, so that
+    /// no member is scanned twice.
     Few([Span; FEW], usize),
     Many(Arc<ByHash>),
 }
@@ -59,7 +59,7 @@ struct ByHash {
 }
 
 impl MemberIndex {
-    /// Takes an object apart and checks that each of its values means one thing: no key stands twice in an object,
+    /// Takes an object apart and checks that all readers understand its values alike: no key stands twice in an object,
     /// every string is text, and nothing is nested too deeply. Shows each member to `see`.
     pub fn checked(object: &RawValue, mut see: impl FnMut(&str, &RawValue)) -> Result<Self, ReadError> {
         let text = object.get();

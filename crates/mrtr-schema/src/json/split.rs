@@ -101,7 +101,7 @@ impl<'a> RawMembers<'a> {
         Some(Self { members })
     }
 
-    /// Keys, each borrowed where it holds no escape, and values.
+    /// Returns the keys, each borrowed unless it holds an escape, and their values.
     pub(super) fn keys_and_values(&self) -> impl Iterator<Item = (&Cow<'a, str>, &'a RawValue)> {
         self.members.iter().filter_map(|member| Some((&member.key, member.value?)))
     }
@@ -131,7 +131,7 @@ impl<'a> RawMembers<'a> {
         if self.members.len() > MOST_MEMBERS { Err(ReadError::too_many(self.members.len())) } else { Ok(()) }
     }
 
-    /// Checks that keys and values mean one thing each.
+    /// Checks that no key stands twice, and checks the values as [`check_values`](Self::check_values) does.
     pub(crate) fn check_all(&self) -> Result<(), ReadError> {
         match self.duplicate() {
             Some(key) => Err(ReadError::duplicate(key)),
@@ -139,7 +139,8 @@ impl<'a> RawMembers<'a> {
         }
     }
 
-    /// Checks that every value means one thing, except those under the keys `read_elsewhere`.
+    /// Checks the values, except those under the keys `read_elsewhere`: no key stands twice in an object, every string
+    /// is text, and nothing is nested too deeply.
     pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
         self.check_count()?;
         // Most parameters are strings, and checking one is faster than comparing its name.

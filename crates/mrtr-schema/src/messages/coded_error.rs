@@ -35,7 +35,7 @@ pub trait ErrorKind: fmt::Debug + Clone + PartialEq + 'static {
     const OBJECT: Option<&'static str>;
     /// The name of the error response's definition, if it has one of its own.
     const RESPONSE: Option<&'static str>;
-    /// The feature without which a revision has no such error.
+    /// The feature that a revision must have for this error to exist in it; `None` if every revision has it.
     const WHEN: Option<Feature>;
     /// The data that it carries.
     type Data: Wire;

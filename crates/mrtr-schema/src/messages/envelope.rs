@@ -106,7 +106,7 @@ impl<'a> RawParams<'a> {
         self.0.get(key)
     }
 
-    /// The text under a key: the `name` of a tool or prompt, the `uri` of a resource, a `requestState`.
+    /// Returns the text under a key, such as the `name` of a tool, the `uri` of a resource or the `requestState`.
     pub fn text(&self, key: &'static str) -> Result<Option<Cow<'a, str>>, ReadError> {
         self.0.text(key)
     }
@@ -116,8 +116,8 @@ impl<'a> RawParams<'a> {
         self.0.object(key)
     }
 
-    /// Returns the object under a key, and the places of its members. In the same pass it checks that each value means
-    /// one thing, as [`check_values`](Self::check_values) does, and shows the value to `see`.
+    /// Returns the object under a key, and the places of its members. In the same pass it checks each value, as
+    /// [`check_values`](Self::check_values) does, and shows it to `see`.
     ///
     /// ```
     /// use mrtr_schema::Envelope;
@@ -150,9 +150,9 @@ impl<'a> RawParams<'a> {
         &self.0
     }
 
-    /// Checks that every value means one thing: no key stands twice in an object, every string is text, and nothing is
-    /// nested too deeply. Leaves out values under the keys `read_elsewhere`, for a caller that reads those as types:
-    /// reading a value as a type of this crate checks all of it too.
+    /// Checks that all readers understand the values alike: no key stands twice in an object, every string is text, and
+    /// nothing is nested too deeply. Leaves out values under the keys `read_elsewhere`, for a caller that reads those
+    /// as types: reading a value as a type of this crate checks all of it too.
     ///
     /// ```
     /// use mrtr_schema::Envelope;

@@ -29,7 +29,7 @@ pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
     const REQUEST: &'static str;
     /// The name of the response's definition.
     const RESPONSE: &'static str;
-    /// The feature without which a revision has no such method.
+    /// The feature that a revision must have for this method to exist in it; `None` if every revision has it.
     const WHEN: Option<Feature>;
     /// The parameters of the request.
     type Params: Params;
@@ -49,7 +49,7 @@ pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     const METHOD: &'static str;
     /// The name of the notification's definition.
     const NAME: &'static str;
-    /// The feature without which a revision has no such method.
+    /// The feature that a revision must have for this method to exist in it; `None` if every revision has it.
     const WHEN: Option<Feature>;
     /// The parameters of the notification.
     type Params: Params;

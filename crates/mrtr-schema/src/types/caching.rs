@@ -26,7 +26,7 @@ pub struct CachingHints {
 }
 
 impl CachingHints {
-    /// Lets clients keep the result for so many milliseconds.
+    /// Lets clients keep the result for this many milliseconds.
     pub fn keep(milliseconds: u64, scope: CacheScope) -> Self {
         Self { ttl_ms: Some(milliseconds), cache_scope: Some(scope) }
     }

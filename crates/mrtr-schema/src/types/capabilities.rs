@@ -136,7 +136,7 @@ pub struct SamplingCapability {
     pub extra: Members,
 }
 
-/// The way in which a client lists its roots.
+/// A client's support for listing its roots.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -151,7 +151,7 @@ pub struct SamplingCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// The client says when its roots change.
+    /// The client sends a notification when its roots change.
     #[wire(when = Feature::RootsListChanged)]
     pub list_changed: Option<bool>,
     /// Members that this type does not name.
@@ -242,7 +242,7 @@ pub struct ResourcesCapability {
     pub extra: Members,
 }
 
-/// The support of a server for requests as tasks.
+/// A server's support for running requests as tasks.
 ///
 /// ```
 /// use mrtr_schema::{Revision, ServerCapabilities, Wire};

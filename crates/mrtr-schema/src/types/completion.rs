@@ -30,11 +30,11 @@ pub struct CompleteParams {
     /// The prompt or resource template that the argument belongs to.
     #[wire(rename = "ref")]
     pub reference: CompletionReference,
-    /// The argument, as far as it is typed.
+    /// The argument to complete, with the text typed so far.
     pub argument: CompletionArgument,
     /// The arguments that are filled in already.
     pub context: Option<CompletionContext>,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -111,7 +111,7 @@ pub struct ResourceTemplateReference {
     pub extra: Members,
 }
 
-/// An argument, as far as it is typed.
+/// The argument to complete, with the text typed so far.
 ///
 /// ```
 /// use mrtr_schema::completion::CompletionArgument;
@@ -167,7 +167,7 @@ pub struct CompletionContext {
 #[wire(name = "CompleteResult")]
 #[non_exhaustive]
 pub struct CompleteResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The values that may follow.

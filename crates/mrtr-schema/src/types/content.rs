@@ -197,7 +197,7 @@ pub struct ResourceLink {
     pub extra: Members,
 }
 
-/// A resource, embedded.
+/// A resource whose contents are embedded in a message or a result.
 ///
 /// ```
 /// use mrtr_schema::content::{EmbeddedResource, ResourceContents, TextResourceContents};
@@ -358,7 +358,7 @@ pub struct BlobResourceContents {
 pub struct Annotations {
     /// The roles that it is meant for.
     pub audience: Option<Vec<Role>>,
-    /// The importance: 1 is all but required, 0 is all but irrelevant.
+    /// The importance, from 0 (entirely optional) to 1 (effectively required).
     pub priority: Option<Fraction>,
     /// The time of the last change, in ISO 8601.
     pub last_modified: Option<String>,

@@ -24,7 +24,7 @@ use crate::types::result::CompleteType;
 #[wire(name = "DiscoverResult", when = Feature::Discovery)]
 #[non_exhaustive]
 pub struct DiscoverResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The protocol versions that the server has.
@@ -33,7 +33,7 @@ pub struct DiscoverResult {
     pub capabilities: ServerCapabilities,
     /// Instructions for use: for the model.
     pub instructions: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -66,7 +66,7 @@ pub struct InitializeParams {
     pub capabilities: ClientCapabilities,
     /// The client's name and version.
     pub client_info: Implementation,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -95,7 +95,7 @@ required_params!(InitializeParams);
 #[wire(name = "InitializeResult", when = Feature::Sessions)]
 #[non_exhaustive]
 pub struct InitializeResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The protocol version of the session.

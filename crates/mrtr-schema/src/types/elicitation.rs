@@ -186,13 +186,13 @@ pub struct ElicitFormParams {
 }
 
 impl ElicitFormParams {
-    /// A form to fill in, with its mode said.
+    /// Makes a form to fill in that names its mode.
     pub fn ask(message: impl Into<String>, form: Form) -> Self {
         Self { mode: Some(FormMode::Form), ..Self::new(message, form) }
     }
 }
 
-/// The mode of a form.
+/// The mode of a form, which is always `form`.
 ///
 /// ```
 /// use mrtr_schema::Form;

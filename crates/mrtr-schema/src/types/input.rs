@@ -41,8 +41,8 @@ pub enum InputRequest {
     Roots(ListRootsRequest),
     /// An input that an application defines.
     Namespaced(NamespacedInputRequest),
-    /// An input of a kind that the revision does not have. Only read leniently, and never written: a client skips it
-    /// and answers the rest (NS-3).
+    /// A request for an input whose method the revision does not have. Only read leniently, and never written: a client
+    /// skips it and answers the rest (NS-3).
     Unknown(UnknownInputRequest),
 }
 
@@ -106,7 +106,7 @@ pub enum InputKind<'a> {
     Roots,
     /// An input that an application defines.
     Namespaced(&'a NamespacedInputRequest),
-    /// An input of a kind that the revision does not have.
+    /// A request for an input whose method the revision does not have.
     Unknown(&'a UnknownInputRequest),
 }
 
@@ -125,7 +125,7 @@ pub enum OwnedInputKind {
     Roots,
     /// An input that an application defines.
     Namespaced(NamespacedInputRequest),
-    /// An input of a kind that the revision does not have.
+    /// A request for an input whose method the revision does not have.
     Unknown(UnknownInputRequest),
 }
 
@@ -237,7 +237,7 @@ impl From<NamespacedInputRequest> for InputRequest {
     }
 }
 
-/// An input of a kind that the revision does not have.
+/// A request for an input whose method the revision does not have.
 ///
 /// ```
 /// use mrtr_schema::{InputRequest, Revision, Wire};

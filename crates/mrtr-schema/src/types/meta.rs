@@ -201,15 +201,15 @@ pub struct NotificationMeta {
 pub enum LoggingLevel {
     /// Details for a person who looks for a fault.
     Debug,
-    /// All is well.
+    /// General information.
     Info,
-    /// All is well, and worth a mention.
+    /// A normal event that is worth a mention.
     Notice,
     /// Something may go wrong.
     Warning,
     /// Something went wrong.
     Error,
-    /// A part of the system fails.
+    /// A part of the system has failed.
     Critical,
     /// The operator must act at once.
     Alert,
@@ -315,7 +315,7 @@ pub(crate) fn is_reserved(prefix: &str) -> bool {
     second.eq_ignore_ascii_case("modelcontextprotocol") || second.eq_ignore_ascii_case("mcp")
 }
 
-/// Returns true if the text may be the part of a key after its prefix.
+/// Returns true if the text may be the name in a key: the part after the prefix.
 pub(crate) fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)

@@ -110,7 +110,7 @@ pub struct CancelledParams {
 pub struct SetLevelParams {
     /// The least severe messages that the client wants.
     pub level: LoggingLevel,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.

@@ -140,8 +140,8 @@ macro_rules! required_params {
 }
 pub(crate) use required_params;
 
-/// The members that turn any request into a retry, in the draft (TY-5). Later revisions have them only where a server
-/// may ask.
+/// The members that turn any request into a retry, in `draft-2026-02` (TY-5). Later revisions have them only where a
+/// server may ask.
 ///
 /// ```
 /// use mrtr_schema::{RequestState, Revision, Wire};
@@ -181,7 +181,7 @@ pub struct RetryAnywhere {
 #[wire(name = "RequestParams")]
 #[non_exhaustive]
 pub struct RequestParams {
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -213,7 +213,7 @@ required_params!(RequestParams);
 pub struct PaginatedParams {
     /// The place where the page begins; absent for the first one.
     pub cursor: Option<String>,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.

@@ -150,7 +150,7 @@ required_params!(GetPromptParams);
 #[wire(name = "GetPromptResult")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// A description of what it is for.
@@ -180,14 +180,14 @@ pub struct GetPromptResult {
 #[wire(name = "ListPromptsResult")]
 #[non_exhaustive]
 pub struct ListPromptsResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The prompts.
     pub prompts: Vec<Prompt>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

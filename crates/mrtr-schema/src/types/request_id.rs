@@ -31,8 +31,8 @@ pub enum RequestId {
 }
 
 impl RequestId {
-    /// The most bytes of an id, or of a progress token, that a message may have: the receiver keeps both until it
-    /// answers, and repeats them in its answer.
+    /// The greatest length in bytes that an id or a progress token may have. There is a limit because the receiver
+    /// keeps both until it answers, and repeats them in its answer.
     ///
     /// ```
     /// use mrtr_schema::{Envelope, ErrorCode, RequestId};

@@ -137,12 +137,12 @@ pub struct ReadResourceParams {
 #[wire(name = "ReadResourceResult")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The contents; several, where one URI stands for several resources.
     pub contents: Vec<ResourceContents>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -168,14 +168,14 @@ pub struct ReadResourceResult {
 #[wire(name = "ListResourcesResult")]
 #[non_exhaustive]
 pub struct ListResourcesResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The resources.
     pub resources: Vec<Resource>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -200,14 +200,14 @@ pub struct ListResourcesResult {
 #[wire(name = "ListResourceTemplatesResult")]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The families.
     pub resource_templates: Vec<ResourceTemplate>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.
@@ -236,7 +236,7 @@ pub struct SubscribeParams {
     /// The resource to watch.
     #[wire(format = "uri")]
     pub uri: String,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.
@@ -266,7 +266,7 @@ pub struct UnsubscribeParams {
     /// The resource to watch no longer.
     #[wire(format = "uri")]
     pub uri: String,
-    /// The members that make it a retry, in the draft.
+    /// The members that make the request a retry, in `draft-2026-02`.
     #[wire(flatten, lenient)]
     pub retry: RetryAnywhere,
     /// Metadata.

@@ -60,7 +60,7 @@ impl ResultType {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the `resultType` as the wire spells it.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Complete => COMPLETE,
@@ -226,7 +226,7 @@ impl InputRequiredResult {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "InputRequiredResult", when = Feature::InterimResults)]
 struct Interim {
-    /// Says that it is one.
+    /// Says that the result is an interim one.
     #[wire(when = Feature::ResultType)]
     result_type: InputRequiredType,
     /// The inputs that the client must answer before it retries.
@@ -296,7 +296,8 @@ serde_at_published_revision!(InputRequiredResult);
 
 /// The result of a request that may ask for input first.
 ///
-/// Reading tells the kind by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
+/// Reading tells the kind by `resultType`; in `draft-2026-02`, which has none, by the members of an interim result
+/// (TY-5).
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, MethodResult, Revision, Wire};
@@ -397,7 +398,7 @@ fn not_in<E: Error>(word: &ExtensionType, revision: Revision) -> E {
 #[wire(name = "ExtensionResult", when = Feature::ResultTypeExtensions, open)]
 #[non_exhaustive]
 pub struct ExtensionResult {
-    /// The extension's word for it.
+    /// The kind of the result, as the extension names it.
     pub result_type: ExtensionType,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -420,7 +421,7 @@ pub struct ExtensionResult {
 pub struct ExtensionType(String);
 
 impl ExtensionType {
-    /// Takes a word for a kind of result, which must not be one of the protocol's own.
+    /// Takes the name of a kind of result, which must not be one of the protocol's own.
     pub fn new(word: impl Into<String>) -> Result<Self, ReadError> {
         let word = word.into();
         if word == COMPLETE || word == INPUT_REQUIRED {
@@ -429,7 +430,7 @@ impl ExtensionType {
         Ok(Self(word))
     }
 
-    /// The word.
+    /// Returns the `resultType` as the wire spells it.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -299,7 +299,7 @@ pub struct ModelPreferences {
     pub extra: Members,
 }
 
-/// A model by name.
+/// A hint at the model to use, by its name.
 ///
 /// ```
 /// use mrtr_schema::sampling::{ModelHint, ModelPreferences};

@@ -118,7 +118,7 @@ required_params!(ListenParams, SubscriptionsAcknowledgedParams);
 #[wire(name = "SubscriptionsListenResult", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct ListenResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// Metadata, with the id of the subscription.

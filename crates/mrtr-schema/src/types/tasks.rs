@@ -1,4 +1,4 @@
-//! Tasks of the core protocol, in the older revisions: work that goes on after the reply, and asks through
+//! Tasks of the core protocol, in the older revisions: work that continues after the reply, and asks through
 //! `tasks/result`.
 //!
 //! The published revision has them as an extension, with messages of its own: see [`extension`].
@@ -35,7 +35,7 @@ use crate::wire::{LARGEST_COUNT, Wire};
 #[wire(name = "TaskStatus", when = Feature::Tasks)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum TaskStatus {
-    /// The task goes on.
+    /// The task is working.
     Working,
     /// The task waits for input.
     #[wire(rename = "input_required")]
@@ -127,7 +127,7 @@ pub struct TaskState {
     pub last_updated_at: String,
     /// The milliseconds after its creation for which the task is kept.
     pub ttl: Lifetime,
-    /// The milliseconds to wait between two looks at it.
+    /// The milliseconds that the client should wait between two polls.
     pub poll_interval: Option<u64>,
 }
 
@@ -166,7 +166,7 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "limited or not")]
 pub enum Lifetime {
-    /// The task is kept for so many milliseconds after its creation.
+    /// The task is kept for this many milliseconds after its creation.
     Milliseconds(u64),
     /// The task is kept as long as the server likes.
     Unlimited,
@@ -243,7 +243,7 @@ pub enum TaskSupport {
     Required,
 }
 
-/// Says, in place of a result, which task will have it.
+/// The reply sent in place of a result: it names the task that will have the result.
 ///
 /// ```
 /// use mrtr_schema::tasks::{CreateTaskResult, Lifetime, Task, TaskState, TaskStatus};
@@ -259,7 +259,7 @@ pub enum TaskSupport {
 #[wire(name = "CreateTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The task.
@@ -316,7 +316,7 @@ pub struct TaskParams {
 #[wire(name = "GetTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct GetTaskResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The facts about the task.
@@ -346,7 +346,7 @@ pub struct GetTaskResult {
 #[wire(name = "CancelTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct CancelTaskResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The facts about the task.
@@ -377,7 +377,7 @@ pub struct CancelTaskResult {
 #[wire(name = "GetTaskPayloadResult", when = Feature::CoreTasks, open)]
 #[non_exhaustive]
 pub struct TaskPayload {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// Metadata, with the task that it belongs to.
@@ -403,7 +403,7 @@ pub struct TaskPayload {
 #[wire(name = "ListTasksResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct ListTasksResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The tasks.

@@ -90,7 +90,7 @@ pub struct ToolAnnotations {
     pub extra: Members,
 }
 
-/// The JSON Schema of a tool's arguments, kept as its author wrote it. The arguments are an object, and it says so.
+/// The JSON Schema of a tool's arguments, kept as its author wrote it. Its `type` must be `object`.
 ///
 /// ```
 /// use mrtr_schema::tools::InputSchema;
@@ -292,7 +292,7 @@ required_params!(CallToolParams);
 #[wire(name = "CallToolResult")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The content that the tool returned: for the model.
@@ -342,14 +342,14 @@ impl CallToolResult {
 #[wire(name = "ListToolsResult")]
 #[non_exhaustive]
 pub struct ListToolsResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
     /// The tools.
     pub tools: Vec<Tool>,
     /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Hints on keeping the result.
+    /// Hints on caching the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

@@ -66,8 +66,8 @@ pub trait Extension: Send + Sync + 'static {
     /// The settings that the server declares for it, in a revision that has it.
     fn capability(&self, revision: Revision) -> Option<JsonObject>;
 
-    /// Declares it in the server's capabilities, in a revision that has it: under its name among the extensions, unless
-    /// the revision has another place for it.
+    /// Declares the extension in the server's capabilities, in a revision that has it: under its name among the
+    /// extensions, unless the revision has another place for it.
     fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
         if let Some(capability) = self.capability(revision) {
             capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
@@ -77,11 +77,11 @@ pub trait Extension: Send + Sync + 'static {
     /// Learns of the server once it is built.
     fn attached(&self, _host: Host) {}
 
-    /// Hears that the server is about to end. From now on it begins no more work of its own, and answers the requests
-    /// that wait for something, also those that are still to come. The server may call this more than once.
+    /// Hears that the server is about to end. From now on the extension begins no more work of its own, and answers the
+    /// requests that wait for something, and those that are still to come. The server may call this more than once.
     fn shutdown_begins(&self) {}
 
-    /// Returns true if a method of this revision is its own.
+    /// Returns true if a method of this revision is the extension's own.
     fn owns(&self, _method: &str, _revision: Revision) -> bool {
         false
     }
@@ -114,12 +114,12 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Returns true if a call could go on as a task. If no extension says so, the flow goes on where it is.
+    /// Returns true if a call could continue as a task. If no extension says so, the flow continues where it is.
     fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
 
-    /// Answers a call whose flow wants to go on as a task.
+    /// Answers a call whose flow wants to continue as a task.
     async fn continue_as_task(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
@@ -231,7 +231,7 @@ impl<'a> OfferedCall<'a> {
         self.account
     }
 
-    /// The flow that the call goes on with. There is none in its first round, which carries no state.
+    /// The flow that the call continues. There is none in its first round, which carries no state.
     pub fn resumed_flow(&self) -> Option<FlowId> {
         self.flow.known().filter(|progress| progress.round() > 1).map(|progress| progress.flow())
     }

@@ -59,7 +59,7 @@ pub trait FlowOutput: Wire {
         Err(ProtocolError::invalid_params(do_not_fit(reason)).into_object())
     }
 
-    /// Its metadata.
+    /// The metadata of the result.
     #[doc(hidden)]
     fn meta(&mut self) -> &mut Option<ResultMeta>;
 }
@@ -67,7 +67,7 @@ pub trait FlowOutput: Wire {
 impl FlowOutput for CallToolResult {
     const WHAT: &'static str = "tool";
 
-    /// Tells the model, which may try again.
+    /// Makes a result that tells the model of the failure, so that it may try again.
     fn failed(text: String) -> Result<Self, ErrorObject> {
         let mut result = Self::new([ContentBlock::text(text)]);
         result.is_error = Some(true);

@@ -40,9 +40,9 @@ pub use call::{HandlerCall, HandlerFuture, HandlerResult};
 /// let tool = Tool::new("greet", Greeter { greeting: "Hello".into() });
 /// ```
 pub trait ToolHandler: Send + Sync + 'static {
-    /// The type of its arguments.
+    /// The type of the handler's arguments.
     type Arguments: HandlerArguments;
-    /// The type of its output.
+    /// The type of the handler's output.
     type Output: IntoOutput + 'static;
 
     /// Runs the handler once.

@@ -37,9 +37,9 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Hears how a request ended, if this middleware let it through, also where another one refused it. The last one to
-    /// let it through hears first. A tool that failed is a result, not an error. For a subscription, this is its
-    /// beginning.
+    /// Hears how a request ended, if this middleware let it through, even if another one then refused it. The last
+    /// middleware to let it through hears first. A tool that failed is a result, not an error. For a subscription, this
+    /// is its beginning.
     ///
     /// If the client goes away meanwhile, the server drops the request where it stands, and no middleware hears how it
     /// ended.

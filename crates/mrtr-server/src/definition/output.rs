@@ -212,7 +212,7 @@ impl InputRequired {
         self
     }
 
-    /// Has the client carry this, sealed.
+    /// Makes the client carry this value, in the sealed state.
     pub fn carry<S: Serialize>(mut self, state: &S) -> Result<Self, ReadError> {
         self.state = Some(Json::of(state)?);
         Ok(self)

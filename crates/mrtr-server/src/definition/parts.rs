@@ -68,7 +68,7 @@ pub(crate) struct Lists {
     pub(crate) caching: CachingHints,
 }
 
-/// The metadata of a result that has no other.
+/// Writes the metadata of a result that has none of its own: the name and version of the server.
 fn signature(info: &Implementation) -> String {
     let mut meta = ResultMeta::new();
     meta.server_info = Some(info.clone());
@@ -83,7 +83,7 @@ pub(crate) struct Shared {
     /// The environment that the runs of all rounds share.
     pub(crate) environment: Arc<Environment>,
     pub(crate) load: Gauge,
-    /// Rounds that go on without their connection.
+    /// Rounds that continue without their connection.
     pub(crate) detached: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
@@ -107,8 +107,8 @@ impl Shared {
         self.sealer.begin(self.clock.now()).flow()
     }
 
-    /// Decides at the yield points of a round whether its flow is put down, if the server sheds load at all: then the
-    /// round learns how busy the server was when it began.
+    /// Returns what decides, at the yield points of a round, whether its flow is shed; `None` if the server never sheds
+    /// load. The time that the request was queued is measured now, and the number of rounds at each yield point.
     pub(crate) fn sheds(
         self: &Arc<Self>,
         received: Option<Timestamp>,
@@ -139,7 +139,7 @@ pub(crate) fn reservation_thread(clock: &Arc<dyn Clock>) -> LeaseThread<Held> {
     })
 }
 
-/// Renews reservations in the order of their stores, which mostly are one.
+/// Renews reservations store by store, though most servers have one store only.
 fn renew_all(keepers: &mut Vec<Keeper>, held: &[Held], clock: &dyn Clock) -> Vec<Renewal> {
     let mut renewals = vec![Renewal::Failed; held.len()];
     keepers.retain(|(store, _)| held.iter().any(|held| Arc::ptr_eq(&held.store, store)));

@@ -57,7 +57,7 @@ impl Prompt {
         }
     }
 
-    /// Changes anything else in its definition.
+    /// Changes any other member of the definition that clients see.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::prompts::Prompt)) -> Self {
         change(&mut self.definition);

@@ -93,26 +93,26 @@ impl Reader {
 macro_rules! resource_settings {
     ($($resource:ident)*) => {$(
         impl $resource {
-            /// Sets the MIME type of its contents.
+            /// Sets the MIME type of the contents.
             #[must_use]
             pub fn mime_type(self, mime_type: impl Into<String>) -> Self {
                 self.define(|resource| resource.mime_type = Some(mime_type.into()))
             }
 
-            /// Says which readers it is for, and how much it matters.
+            /// Sets which readers the contents are for, and how much they matter.
             #[must_use]
             pub fn annotations(self, annotations: Annotations) -> Self {
                 self.define(|resource| resource.annotations = Some(annotations))
             }
 
-            /// Changes anything else in its definition.
+            /// Changes any other member of the definition that clients see.
             #[must_use]
             pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::resources::$resource)) -> Self {
                 change(&mut self.definition);
                 self
             }
 
-            /// Says how long clients may keep its contents, where the handler does not say it. By default, they may not
+            /// Sets how long clients may keep the contents, where the handler does not say it. By default, they may not
             /// keep them.
             #[must_use]
             pub fn caching(mut self, hints: CachingHints) -> Self {

@@ -24,9 +24,9 @@ pub(crate) struct FlowSettings {
     pub(crate) question_timeout: Option<Duration>,
 }
 
-/// The setters that tools, prompts, resources and templates share: they change its definition through `define`, and the
-/// settings of its flows, which are at the end of this path. The doc comment of `description` differs, and stands where
-/// the macro is used.
+/// The setters that tools, prompts, resources and templates share. They change the definition through `define`, and the
+/// settings of its flows, which are at the end of the path `$settings`. The doc comment of `description` differs, and
+/// stands where the macro is used.
 macro_rules! shared_setters {
     ($item:ident, $($settings:ident).+, $(#[$description:meta])+) => {
         impl $item {
@@ -36,13 +36,13 @@ macro_rules! shared_setters {
                 self.define(|definition| definition.description = Some(text.into()))
             }
 
-            /// Gives it a name for people.
+            /// Sets the name that people see.
             #[must_use]
             pub fn title(self, title: impl Into<String>) -> Self {
                 self.define(|definition| definition.title = Some(title.into()))
             }
 
-            /// Gives it icons.
+            /// Sets the icons.
             #[must_use]
             pub fn icons(self, icons: impl IntoIterator<Item = mrtr_schema::Icon>) -> Self {
                 self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
@@ -55,15 +55,15 @@ macro_rules! shared_setters {
                 self
             }
 
-            /// Lets its states and flows live shorter or longer.
+            /// Sets how long its states and flows live.
             #[must_use]
             pub fn lifetimes(mut self, lifetimes: mrtr_state::Lifetimes) -> Self {
                 self.$($settings).+.lifetimes = Some(lifetimes);
                 self
             }
 
-            /// Ends a run of it after this long, with an error that says what it was waiting for. Without this, the
-            /// server's [`run_deadline`](crate::Builder::run_deadline) counts.
+            /// Ends a run of the handler after this long, with an error that says what it was waiting for. Without
+            /// this, the server's [`run_deadline`](crate::Builder::run_deadline) counts.
             #[must_use]
             pub fn run_deadline(mut self, limit: std::time::Duration) -> Self {
                 self.$($settings).+.run_deadline = Some(limit);
@@ -107,15 +107,15 @@ pub enum StatePolicy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskPolicy {
-    /// Never.
+    /// Calls never run as tasks.
     #[default]
     Never,
-    /// From the moment at which its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every
-    /// state is carried.
+    /// A call runs as a task from the moment at which its flow says so, with
+    /// [`Flow::into_task`](crate::Flow::into_task). Until then every interim reply carries a state.
     ByFlow,
-    /// From the beginning, if the client can follow tasks.
+    /// A call runs as a task from the beginning, if the client can follow tasks.
     IfPossible,
-    /// From the beginning; the server refuses a client that cannot follow tasks.
+    /// A call runs as a task from the beginning; the server refuses a client that cannot follow tasks.
     Required,
 }
 

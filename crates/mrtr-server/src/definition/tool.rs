@@ -72,7 +72,7 @@ impl Tool {
         self.define(|tool| tool.input_schema = schema)
     }
 
-    /// Changes anything else in its definition.
+    /// Changes any other member of the definition that clients see.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Tool)) -> Self {
         if let Ok(definition) = &mut self.definition {
@@ -107,8 +107,9 @@ impl Tool {
     /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
     ///
     /// A flow that branches on time or chance, or names its questions by an order that changes, can take an answer for
-    /// a question that it does not belong to. The server tells the caller to begin anew, also when a new version of the
-    /// server has reworded the question in the meantime: [`Ask::pinned`](crate::flow::Ask::pinned) asks again instead.
+    /// a question that it does not belong to. The server tells the caller to begin anew, even if the question differs
+    /// only because a new version of the server has reworded it: [`Ask::pinned`](crate::flow::Ask::pinned) asks again
+    /// instead.
     ///
     /// An answer that comes without a state does not say which wording it was given to: for a strict tool it never
     /// counts, and every reply that asks carries a state.
@@ -212,7 +213,7 @@ impl PreparedTool {
         self.check.check(arguments)
     }
 
-    /// Runs the handler for a runner of its own, such as that of a task.
+    /// Runs the handler over a journal that another runner keeps, such as that of a task.
     pub(crate) async fn run_over(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
         let begin = async |flow| match self.handler.start(flow, arguments.as_raw()) {
             Ok(RunningHandler(running)) => running.await,

@@ -54,6 +54,6 @@ thread_local! {
     static RECENT: RefCell<Vec<(Box<str>, ClientMeta)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A thread keeps so many texts, each no longer than this.
+/// The number of texts that a thread keeps, and the greatest length of each.
 const MOST: usize = 8;
 const LONGEST: usize = 2048;

@@ -42,7 +42,8 @@ impl<'h> Context<'h> {
         Self::default()
     }
 
-    /// Sets the revision of the request. The transport knows an older one by where the request came in.
+    /// Sets the revision of the request. The transport knows an older one by where the request came in, such as its
+    /// path.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
         self.caller.revision = revision;
@@ -86,7 +87,7 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// Sets what the request holds of its transport. Work that goes on without its connection keeps it until it ends.
+    /// Sets what the request holds of its transport. Work that continues without its connection keeps it until it ends.
     #[must_use]
     pub fn permit<T: Send + Sync + 'static>(mut self, permit: &'h Permit<T>) -> Self {
         self.caller.permit = Some(Held::Lent(permit));
@@ -112,8 +113,8 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
-    /// holds of its transport.
+    /// Returns the context with all its parts owned, for work that outlives the request's own headers. It takes over
+    /// the permit of the transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
         let Self { claims, caller } = self;
         let claims = claims.map(|MessageClaims { version, method, name }| MessageClaims {
@@ -124,7 +125,7 @@ impl<'h> Context<'h> {
         Context { claims, caller: caller.into_owned() }
     }
 
-    /// Makes it the context of a request in a session, whose client is known: its headers mirror nothing.
+    /// Turns this into the context of a request in a session, whose client is known: its headers mirror nothing.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.claims = None;
         self.caller.in_session(revision, client);

@@ -33,7 +33,8 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// A message that does not say its version in `_meta`: of the legacy era, if it belongs to a session or begins one.
+/// A message that does not say its version in `_meta`. It is of the legacy era if it belongs to a session or begins
+/// one.
 pub(crate) struct Versionless {
     pub(crate) message: OwnedMessage,
     pub(crate) context: Context<'static>,

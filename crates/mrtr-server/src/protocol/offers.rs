@@ -51,12 +51,12 @@ impl<'a> Offers<'a> {
         others::is_read(self.0, uri)
     }
 
-    /// Returns true if there is a template that is written like this.
+    /// Returns true if there is a template with exactly this text.
     pub fn has_template(&self, template: &str) -> bool {
         self.0.templates.contains_key(template)
     }
 
-    /// The capabilities that it declares in a revision: in a session, if the revision is one of the legacy era.
+    /// Returns the capabilities that the server declares in a revision: those of a session for one of the legacy era.
     pub fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         if revision.era() == Era::Legacy {
             self.0.session_capabilities(revision)
@@ -70,7 +70,7 @@ impl<'a> Offers<'a> {
         &self.0.results.info
     }
 
-    /// The instructions that tell a model how to use it.
+    /// The instructions that tell a model how to use the server.
     pub fn instructions(&self) -> Option<&'a str> {
         self.0.instructions.as_deref()
     }

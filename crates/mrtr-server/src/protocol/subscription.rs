@@ -265,7 +265,7 @@ impl ResultWriter {
 }
 
 const MOST_NAMES: usize = SubscriptionFilter::MOST_NAMES;
-/// The memory that a subscription takes besides the names of what it is told of: about what was measured.
+/// The bytes that a subscription takes besides the names of what it watches: about as many as were measured.
 const PER_SUBSCRIPTION: usize = 1024;
 
 /// A set of URIs. A list of texts would take sixty bytes for each, which for short ones is most of it.
@@ -278,7 +278,7 @@ pub(super) struct Uris {
 }
 
 impl Uris {
-    /// Takes in those that are not longer together than can be counted, which no message is.
+    /// Makes a set of these URIs. It leaves out those past 4 GiB of text, which no message holds.
     pub(super) fn new(uris: &[String]) -> Self {
         let mut sorted: Vec<&str> = uris.iter().map(String::as_str).collect();
         sorted.sort_unstable();

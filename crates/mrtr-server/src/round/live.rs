@@ -54,9 +54,9 @@ pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
 /// The times to wait between two runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
-    /// For an answer, if not as long as usual.
+    /// The wait for an answer, if it is not the usual one.
     pub(crate) patience: Option<Duration>,
-    /// Until the next run, though nothing came.
+    /// The wait until the next run, if no answer comes.
     pub(crate) look_again: Option<Duration>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct LiveRun {
     pub(crate) journal_limit: usize,
 }
 
-/// The reason why a call does not go on.
+/// The reason why a call does not continue.
 #[derive(Debug)]
 pub(crate) enum NotAnswered {
     /// It was stopped: the client wants no reply any more.
@@ -167,7 +167,7 @@ impl Round<'_> {
 }
 
 /// The failure of a flow that wants to become a task. The server offers tasks in the modern era only; where something
-/// here runs tasks, the flow goes on in place.
+/// here runs tasks, the flow continues in place.
 fn no_task() -> Failure {
     ToolError::new("This tool goes on as a task, which a client with a session cannot have").into()
 }

@@ -47,8 +47,8 @@ impl<'h> CallerContext<'h> {
         }
     }
 
-    /// Makes it own all that it has, for work that outlives the request's own headers. It takes over what the request
-    /// holds of its transport.
+    /// Returns the context with all its parts owned, for work that outlives the request's own headers. It takes over
+    /// the permit of the transport.
     pub(crate) fn into_owned(self) -> CallerContext<'static> {
         let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
         let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());
@@ -62,7 +62,7 @@ impl<'h> CallerContext<'h> {
         self.client.as_ref()?.live.as_ref()
     }
 
-    /// Makes it that of a request in a session, whose client is known.
+    /// Turns this into the context of a request in a session, whose client is known.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
         self.revision = revision;
         self.mirrored = None;
@@ -100,23 +100,24 @@ impl<'a> Request<'a> {
         Self { body, method, info, name: None, params, context, capabilities, notifier: None }
     }
 
-    /// Returns true if headers repeat what the body says: older revisions have neither these headers nor a code for
-    /// them.
+    /// Returns true if the revision has headers that repeat what the body says. Older revisions have neither the
+    /// headers nor an error code for a mismatch.
     pub(crate) fn has_headers(&self) -> bool {
         self.context.revision.has(Feature::MirroredHeaders)
     }
 
-    /// Returns true if a server may ask questions on it.
+    /// Returns true if the server may ask questions on this request.
     pub(crate) fn may_ask(&self) -> bool {
         self.info.may_ask_in(self.context.revision)
     }
 
-    /// Returns true if it may bring answers and a state. A client that is asked while its request waits sends none.
+    /// Returns true if the request may bring answers and a state. A client that is asked while its request waits sends
+    /// none.
     pub(crate) fn brings_answers(&self) -> bool {
         self.may_ask() && self.context.live().is_none()
     }
 
-    /// Returns true if it goes on with a flow.
+    /// Returns true if the request brings a state, and so continues a flow.
     pub(super) fn brings_state(&self) -> bool {
         self.brings_answers() && self.params.get("requestState").is_some()
     }

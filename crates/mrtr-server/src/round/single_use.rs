@@ -51,7 +51,7 @@ impl Drop for Listening {
     }
 }
 
-/// A request that goes on without its connection.
+/// A request that continues without its connection.
 struct Detached {
     parts: Arc<Parts>,
     /// The place of the tool.
@@ -210,7 +210,7 @@ impl ToolRound<'_> {
                 }
             }
         };
-        // An error is no reply to keep: a retry goes on from the record, if there is one.
+        // An error is no reply to keep: a retry continues from the record, if there is one.
         let kept = match &answer {
             Ok(result) => in_time(&*clock, guard.store.commit(&reservation, result.as_bytes(), clock.now())).await,
             Err(_) => in_time(&*clock, guard.store.release(&reservation, clock.now())).await.map(drop),
@@ -259,7 +259,7 @@ fn lost(gone: &StopSignal) {
     gone.raise(StopReason::LeaseLost);
 }
 
-/// Has a reservation renewed for as long as the value lives.
+/// Has the lease thread renew a reservation for as long as the returned value lives.
 fn hold(
     thread: &LeaseThread<Held>,
     guard: &Guard,

@@ -99,8 +99,8 @@ impl<'a> ToolRound<'a> {
         Ok(None)
     }
 
-    /// Returns true if its flow goes on where it is although it would become a task: an extension here runs tasks, but
-    /// this client cannot have one.
+    /// Returns true if `into_task` does not make this call a task, and its flow continues in the round: an extension
+    /// here runs tasks, but this client cannot have one.
     fn goes_on_in_place(&self) -> bool {
         let extensions = &self.parts.extensions;
         if self.tool.settings.tasks == TaskPolicy::Never {

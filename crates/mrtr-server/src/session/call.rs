@@ -42,14 +42,14 @@ struct Kept {
     message: usize,
     journal: usize,
     /// The permit that its run holds of the transport. The call itself brings it, and later each answer that lets the
-    /// call go on. Between runs there is none.
+    /// call continue. Between runs there is none.
     permit: Option<Held<'static>>,
     /// The time since which it waits for something that is settled elsewhere, and the number of times that it looked.
     pause: Option<(Timestamp, u32)>,
 }
 
 impl Kept {
-    /// Has its share cover what it keeps, with so many bytes of answers that no run has taken in.
+    /// Resizes the share to what the call keeps, and this many bytes of answers that no run has used yet.
     fn resize(&mut self, answers: usize) -> Result<(), Full> {
         self.share.resize(self.message + self.journal + answers)
     }
@@ -88,8 +88,8 @@ impl Call {
         self.session.clock.now()
     }
 
-    /// Takes in an answer to the question that was asked under this id. What the answer's request holds of its
-    /// transport is the next run's.
+    /// Delivers an answer to the question that was asked under this id. The next run takes over the permit with which
+    /// the answer came.
     pub(super) fn deliver(&self, id: i64, answer: &Answer<'_>, permit: Option<Held<'static>>) {
         self.stream.settled(id);
         let mut questions = self.questions();

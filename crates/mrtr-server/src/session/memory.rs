@@ -40,7 +40,7 @@ impl Memory {
         Self { session: Arc::new(Bytes { used: AtomicUsize::new(0), most }), caller }
     }
 
-    /// A part that takes nothing yet.
+    /// Makes a share of this memory that takes nothing yet.
     pub(super) fn share(&self) -> Share {
         let held = self.caller.charge(0);
         Share { session: Arc::clone(&self.session), held }
@@ -55,7 +55,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Has it cover so many bytes. If there is no room, it stays as it was.
+    /// Resizes the share to this many bytes. If there is no room, it stays as it was.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), Full> {
         let before = self.held.units();
         let more = bytes.saturating_sub(before);

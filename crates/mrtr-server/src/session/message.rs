@@ -151,7 +151,7 @@ async fn in_session(
     LegacyReply::Accepted
 }
 
-/// Takes in an answer of the client's that is an error.
+/// Delivers an answer of the client's that is an error.
 fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut context: Context<'static>) {
     let (code, message) = match ErrorObject::read(error, session.revision.lenient()) {
         Ok(error) => (error.code.as_i64(), error.message),

@@ -19,7 +19,7 @@ use crate::session::one::{Listener, Session};
 use crate::session::stream::{Primed, SessionEvent, SessionStream, event_id, parse_event_id};
 use crate::support::changes::Change;
 
-/// Says that a question is asked no more.
+/// Writes the notification that tells the client that a question is no longer asked.
 pub(super) fn withdrawn(question: i64, revision: Revision) -> Option<String> {
     let mut params = CancelledParams::default();
     params.request_id = Some(question.into());

@@ -216,7 +216,7 @@ impl Session {
         self.state().watched.contains(uri)
     }
 
-    /// Begins a call, whose message takes so many bytes.
+    /// Begins a call, whose message takes `message` bytes.
     pub(super) fn begin_call(
         self: &Arc<Self>,
         id: RequestId,
@@ -277,7 +277,7 @@ impl Session {
         self.state().asked.remove(&id);
     }
 
-    /// Takes in an answer. One to a question that is not open, or was never asked, changes nothing.
+    /// Delivers an answer to its call. An answer to a question that is not open, or was never asked, changes nothing.
     pub(super) fn answer(&self, id: &RequestId, answer: &Answer<'_>, permit: Option<HeldPermit<'static>>) {
         let RequestId::Integer(id) = *id else { return };
         let mut state = self.state();

@@ -89,7 +89,8 @@ pub(super) struct Difference {
 }
 
 impl OpenQuestions {
-    /// Takes in what a run asks. What is open already stays open, and is not sent again.
+    /// Compares the questions that a run asks with the open ones. One that is open already stays so, and is not sent
+    /// again.
     pub(super) fn compare(&mut self, questions: Vec<Question>) -> Difference {
         let mut left = std::mem::take(&mut self.open);
         let mut new = Vec::new();
@@ -127,7 +128,7 @@ impl OpenQuestions {
         self.open.push(OpenQuestion { question, id, patience, deadline, refused: 0, settled: None });
     }
 
-    /// Takes in the answer to the question that was asked under this id; `None` if that is not open.
+    /// Delivers the answer to the question that was asked under this id; `None` if that is not open.
     pub(super) fn deliver(&mut self, id: i64, answer: &Answer<'_>, revision: Revision) -> Option<Delivered> {
         let open = self.open.iter_mut().find(|open| open.id == Some(id) && open.settled.is_none())?;
         match open.read(answer, revision) {
@@ -306,6 +307,6 @@ fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
 
 /// The number of times that a question is put again because its answer would not do.
 const MOST_REFUSED: u32 = 5;
-/// The number of times that a handler may ask under one name, which one that checks answers itself does: as many as a
-/// flow has rounds.
+/// The number of times that a handler may ask under one name, as a handler does that checks answers itself. It is the
+/// number of rounds that a flow may have by default.
 pub(super) const MOST_ASKED: u32 = 32;

@@ -206,7 +206,7 @@ async fn run_call(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, co
     call.end(response);
 }
 
-/// Takes in what a client says.
+/// Handles a notification of the client's.
 pub(super) fn notified(session: &Session, method: &str, params: Option<RawParams<'_>>) {
     if method != "notifications/cancelled" {
         // The client is ready, or its roots changed: the server asks for them anew each time.

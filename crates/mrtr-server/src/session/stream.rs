@@ -48,7 +48,8 @@ impl SessionEvent {
     }
 }
 
-/// The events of one stream of a session. Dropping it cancels nothing: the call goes on, and the stream can be resumed.
+/// The events of one stream of a session. Dropping it cancels nothing: the call continues, and the stream can be
+/// resumed.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -110,7 +111,7 @@ pub(super) fn event_id(stream: u64, place: u64) -> String {
     format!("{stream}.{place}")
 }
 
-/// The stream and the place that an id names; `None` if it is none of ours.
+/// Returns the stream and the place that an id names; `None` if this server does not write such ids.
 pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, place) = id.split_once('.')?;
     let (stream, place) = (stream.parse().ok()?, place.parse().ok()?);
@@ -207,7 +208,7 @@ impl CallStream {
         self.state().is_read
     }
 
-    /// Returns true if anything was asked on it: then a client can resume it, also after its end.
+    /// Returns true if anything was asked on the stream: then a client can resume it, even after its end.
     pub(super) fn has_asked(&self) -> bool {
         self.state().has_asked
     }
@@ -294,7 +295,7 @@ impl State {
         Ok(())
     }
 
-    /// A response goes out, also if there is no room to keep it in: it is all that its client waits for.
+    /// Adds the response, even if there is no room to keep it in: it is all that its client waits for.
     fn push_response(&mut self, text: Arc<str>) {
         let size = text.len() + PER_EVENT;
         while self.share.resize(self.bytes + size).is_err() && self.forget_notice() {}

@@ -56,7 +56,7 @@ struct Open {
     is_watched: bool,
 }
 
-/// There are as many sessions as there may be, or as they may keep.
+/// The table is full: there are as many sessions as the limit allows, or they keep as many bytes as they may.
 #[derive(Debug)]
 pub(super) struct TooMany;
 
@@ -242,7 +242,7 @@ impl Drop for Table {
     }
 }
 
-/// Looks after sessions for as long as there are any.
+/// Ends sessions whose time is over, for as long as there are any sessions.
 async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
     loop {
         let pause = {
@@ -285,6 +285,6 @@ impl fmt::Debug for Sessions {
     }
 }
 
-/// The memory that a session takes besides what its client declared: about what was measured.
+/// The bytes that a session takes besides what its client declared: about as many as were measured.
 const PER_SESSION: usize = 2048;
 const SHORTEST_LOOK: std::time::Duration = std::time::Duration::from_secs(1);

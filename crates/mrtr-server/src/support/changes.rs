@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use mrtr_flow::Flow;
 use tokio::sync::{Notify, broadcast};
 
-/// Tells subscribers what changed. Clones tell the same ones.
+/// Tells subscribers what changed. Clones reach the same subscribers.
 ///
 /// ```
 /// # use mrtr_server::Server;
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, broadcast};
 #[derive(Debug, Clone)]
 pub struct Changes {
     sender: broadcast::Sender<Change>,
-    /// For what waits and hears of no other change.
+    /// Wakes those who wait only for the end, and not for changes.
     ended: Arc<Notify>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn contained_call<T>(who: &str, code: impl FnOnce() -> T) -> Result<T
     contain(code).map_err(|panicked| panicked_in(who, &panicked))
 }
 
-/// Tells the log of a panic; gives what its caller gets.
+/// Logs a panic, and returns the error that the caller gets.
 #[cold]
 pub(crate) fn panicked_in(who: &str, Panicked(text): &Panicked) -> ErrorObject {
     tracing::error!(who, panic = &*echo::logged(text), "what was added to the server panicked");

@@ -191,7 +191,7 @@ struct Offer {
 }
 
 impl FairPool {
-    /// A pool of so many units.
+    /// Makes a pool of this many units.
     pub fn new(capacity: usize) -> Self {
         let (used, holders, offers) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
         Self(Arc::new(Pool { capacity, used, holders, offers, accounts: Mutex::default() }))
@@ -244,22 +244,22 @@ impl FairPool {
         self.0.capacity / RESERVED
     }
 
-    /// The share of each of so many holders, and of one more that may come: holders that all have their share leave
+    /// The share of each of `holders` callers, and of one more that may come: holders that all have their share leave
     /// room for the next. A share is at most the reserve, so that the reserve has room for what a caller below its
     /// share takes, as long as one above it is admitted.
     fn share(&self, holders: usize) -> usize {
         (self.0.capacity / (holders + 1).max(RESERVED)).max(1)
     }
 
-    /// Takes units off what is free, but for so many that stay free.
+    /// Takes units off what is free, if `stay` units stay free then.
     fn take_free(&self, units: usize, stay: usize) -> bool {
         let most = self.0.capacity - stay;
         let add = |used: usize| used.checked_add(units).filter(|used| *used <= most);
         self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
-    /// Has offers make way until so many units are free, and says whether they are. Only those of holders above `least`
-    /// units do.
+    /// Ends offers until this many units are free, and returns true if they are. It ends only offers of holders above
+    /// `least` units.
     fn make_way(&self, units: usize, least: usize) -> bool {
         while self.used().saturating_add(units) > self.0.capacity {
             let holders = self.usages();
@@ -389,8 +389,8 @@ impl Holding {
         Account(Arc::clone(&self.usage))
     }
 
-    /// Makes it hold so many units. If there is no room, it stays as it was. An offer is taken back first; if the pool
-    /// has taken it, there is no room.
+    /// Resizes it to hold this many units. If there is no room, it stays as it was. An offer is taken back first; if
+    /// the pool has taken it, there is no room.
     pub fn resize(&mut self, units: usize) -> Result<(), Full> {
         if !self.keep() {
             return Err(Full);

@@ -372,7 +372,7 @@ mod tests {
         assert!(began.elapsed() >= LEASE * 2, "{:?}", began.elapsed());
     }
 
-    /// Measures the time until so many renewals have failed of a lease that its work renews itself, and that is not
+    /// Measures the time until `times` renewals have failed of a lease that its work renews itself, and that is not
     /// lost.
     fn time_to_fail(lease: Duration, answer: Vec<Renewal>, times: usize) -> Duration {
         let (said, heard) = mpsc::channel();

@@ -6,7 +6,7 @@
 //! | `mrtr_asks_total` | `kind` | questions sent |
 //! | `mrtr_answers_total` | | answers that entered a journal |
 //! | `mrtr_refusals_total` | `reason` | states refused |
-//! | `mrtr_sheds_total` | | flows put down at a yield point, counted by mrtr-flow |
+//! | `mrtr_sheds_total` | | flows shed at a yield point, counted by mrtr-flow |
 //! | `mrtr_replays_total` | | replays that got the stored reply |
 //! | `mrtr_state_bytes` | | sizes of the states sent |
 

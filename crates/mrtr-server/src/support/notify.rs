@@ -11,7 +11,7 @@ use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 use mrtr_schema::{Json, LoggingLevel, Revision, Wire};
 use tokio::sync::mpsc;
 
-/// Sends what the request asked to hear.
+/// Sends the progress and the log messages that the request asked for.
 pub(crate) struct Notifier {
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) log: Option<LoggingLevel>,
@@ -30,7 +30,7 @@ pub(crate) enum Receiver {
 /// Takes notifications as messages, where there is no stream of the request's own.
 #[async_trait]
 pub(crate) trait MessageSink: Send + Sync + 'static {
-    /// Takes a notification, as a whole JSON-RPC message. The handler goes on when this has returned.
+    /// Takes a notification, as a whole JSON-RPC message. The handler continues when this has returned.
     async fn notify(&self, message: String);
 }
 

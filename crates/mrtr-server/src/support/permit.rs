@@ -4,11 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that a request holds of its transport for as long as it runs, such as one of so many places.
+/// Something that a request holds of its transport for as long as it runs, such as one of a limited number of places.
 ///
-/// The transport lends it to the server with [`Context::permit`](crate::Context::permit). A round that goes on without
-/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it
-/// costs nothing: a plain call leaves it where it is.
+/// The transport lends it to the server with [`Context::permit`](crate::Context::permit). A round that continues
+/// without its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then
+/// it costs nothing: a plain call leaves it where it is.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -31,7 +31,7 @@ impl<T> Permit<T> {
         Self(Mutex::new(Some(held)))
     }
 
-    /// Returns what is held, unless work that goes on has taken it over.
+    /// Returns what is held, unless work that outlives the connection has taken it over.
     pub fn into_inner(self) -> Option<T> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,14 +58,14 @@ impl<T: Send + Sync + 'static> Lend for Permit<T> {
 /// The permit of a context.
 #[derive(Debug, Clone)]
 pub(crate) enum Held<'h> {
-    /// It is the transport's still.
+    /// The transport still has it.
     Lent(&'h dyn Lend),
     /// The request has taken it over, and it goes with the last holder.
     Kept(Arc<dyn Any + Send + Sync>),
 }
 
 impl Held<'_> {
-    /// Takes it over, unless that was done before.
+    /// Takes the permit over from the transport, if nothing has before.
     pub(crate) fn into_owned(self) -> Option<Held<'static>> {
         match self {
             Self::Lent(permit) => permit.take().map(Held::Kept),

@@ -1,4 +1,5 @@
-//! Load shedding: whether a flow is put down at a yield point, and goes on elsewhere or later.
+//! Load shedding: an overloaded server ends the round of a flow at a yield point, and the flow continues elsewhere or
+//! later.
 
 use std::fmt;
 use std::pin::{Pin, pin};
@@ -8,9 +9,9 @@ use std::time::Duration;
 use mrtr_state::Timestamp;
 use tokio::sync::Notify;
 
-/// Decides, at a yield point, whether a flow is put down: the client gets a state and no question, and retries.
+/// Decides, at a yield point, whether a flow is shed: the client gets a state and no question, and retries.
 ///
-/// A flow is put down three times at most, whatever this says.
+/// A flow is shed three times at most, whatever this says.
 ///
 /// ```
 /// use mrtr_server::extend::{Load, Shedder};
@@ -26,7 +27,7 @@ use tokio::sync::Notify;
 /// # fn free_memory() -> u64 { 0 }
 /// ```
 pub trait Shedder: fmt::Debug + Send + Sync + 'static {
-    /// Returns true if the flow is to be put down.
+    /// Returns true if the flow is to be shed.
     fn sheds(&self, load: &Load) -> bool;
 }
 
@@ -84,13 +85,13 @@ impl Shedder for ShedAfterQueueing {
     }
 }
 
-/// Counts the rounds that run, and holds back those that begin while an extension wants none beside what it does.
+/// Counts the rounds that run, and holds back new ones while an extension does work that no round may run beside.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
-    /// The number of rounds; the highest bit says that those to come are held back. One word, so that a round that
-    /// begins learns of it by being counted, and none begins unseen.
+    /// The number of rounds; the highest bit says that new ones are held back. Both are in one word, so that a round
+    /// that begins is counted and sees the bit in one operation.
     running: AtomicUsize,
-    /// Tells the one who holds rounds back that one waits.
+    /// Tells the extension that holds rounds back that one waits.
     wanted: Notify,
     released: Notify,
 }
@@ -157,7 +158,7 @@ impl<'a> LoadGuard<'a> {
         Self { gauge, is_held: before & HELD != 0 }
     }
 
-    /// Waits until rounds are not held back any more. In a box, since hardly any round does.
+    /// Waits until rounds are not held back any more. The future is boxed, since hardly any round waits.
     #[cold]
     pub(crate) fn wait_for_release(&self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(self.gauge.wait_for_release())

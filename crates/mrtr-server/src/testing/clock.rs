@@ -23,12 +23,12 @@ use tokio::sync::watch;
 pub struct FixedClock(watch::Sender<Timestamp>);
 
 impl FixedClock {
-    /// A clock that shows this time.
+    /// Makes a clock that shows this time.
     pub fn new(now: Timestamp) -> Self {
         Self(watch::Sender::new(now))
     }
 
-    /// Moves it forward, and wakes the tasks that slept until then.
+    /// Moves the clock forward, and wakes the tasks that slept until then.
     pub fn advance(&self, duration: Duration) {
         self.0.send_modify(|now| *now = *now + duration);
     }

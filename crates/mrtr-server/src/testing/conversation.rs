@@ -107,14 +107,14 @@ impl Conversation {
         self.answer(key, &ElicitResult::cancel())
     }
 
-    /// Brings this answer in the next retry.
+    /// Adds this answer to the next retry.
     #[must_use]
     pub fn answer<T: Wire>(self, key: &str, answer: &T) -> Self {
         let answer = InputResponse::of(answer, self.client.context.caller.revision).expect("an answer is an object");
         self.answer_raw(key, serde_json::to_value(&answer).expect("an answer is JSON"))
     }
 
-    /// Brings this value in the next retry, whatever it is.
+    /// Adds this value as an answer to the next retry, whatever it is.
     #[must_use]
     pub fn answer_raw(mut self, key: &str, answer: Value) -> Self {
         self.answers.insert(key.to_owned(), answer);
@@ -148,14 +148,14 @@ impl Conversation {
         self.exchange().await;
     }
 
-    /// Goes on with another server: the next retry lands there.
+    /// Sends the next retries to another server.
     #[must_use]
     pub fn at(mut self, server: &crate::server::Server) -> Self {
         self.client = self.client.at(server);
         self
     }
 
-    /// Goes on as another client.
+    /// Sends the next retries as another client.
     #[must_use]
     pub fn as_client(mut self, client: &Client) -> Self {
         self.client = client.clone();
@@ -222,7 +222,7 @@ impl Conversation {
         interim.iter().flat_map(InputRequiredResult::input_requests).map(|(key, _)| key.to_owned()).collect()
     }
 
-    /// The question under a key.
+    /// Returns the question that the last reply asks under a key.
     pub fn question(&self, key: &str) -> Option<InputRequest> {
         let interim = self.interim()?;
         interim.input_requests().find(|(asked, _)| *asked == key).map(|(_, request)| request.clone())
@@ -274,7 +274,7 @@ impl Conversation {
         self.client.server.parts().shared.causes.named_in(&self.response.to_string())
     }
 
-    /// Shows the last reply, and why it is a failure, to a test that wanted another.
+    /// Describes the last reply, and the cause of a failure, for a test that expected another reply.
     fn seen(&self) -> String {
         match self.cause() {
             Some(cause) => format!("the reply was {}\nbecause {cause}", self.response),
@@ -282,7 +282,7 @@ impl Conversation {
         }
     }
 
-    /// Makes sure that exactly these are asked, in this order.
+    /// Asserts that exactly these questions are asked, in this order.
     ///
     /// # Panics
     ///
@@ -292,7 +292,7 @@ impl Conversation {
         assert_eq!(self.asked(), keys, "{}", self.seen());
     }
 
-    /// Makes sure that the call is done and did not fail, and gives its text.
+    /// Asserts that the call is done and did not fail, and returns its text.
     ///
     /// # Panics
     ///
@@ -304,7 +304,7 @@ impl Conversation {
         text(&result)
     }
 
-    /// Makes sure that the request is done, and gives its result.
+    /// Asserts that the request is done, and returns its result.
     ///
     /// # Panics
     ///
@@ -314,7 +314,7 @@ impl Conversation {
         self.result_as().unwrap_or_else(|| panic!("{}", self.seen()))
     }
 
-    /// Makes sure that the tool failed, and gives its text.
+    /// Asserts that the tool failed, and returns its text.
     ///
     /// # Panics
     ///
@@ -326,7 +326,7 @@ impl Conversation {
         text(&result)
     }
 
-    /// Makes sure that the reply is an error, and gives it.
+    /// Asserts that the reply is an error, and returns it.
     ///
     /// # Panics
     ///

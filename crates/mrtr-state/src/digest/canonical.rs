@@ -36,7 +36,7 @@ pub(super) fn digest<'a, D>(
 /// The deepest nesting that is digested: as deep as the wire types take free-form JSON.
 const DEEPEST: usize = 127;
 
-/// Room for the parameters of most calls.
+/// A capacity that the parameters of most calls do not exceed, in bytes.
 const USUAL: usize = 512;
 
 struct Writer {
@@ -176,7 +176,7 @@ fn write_integer(out: &mut Vec<u8>, integer: i64) {
     out.extend_from_slice(&digits[start..]);
 }
 
-/// The exponent once the point has moved to the right by so many digits, and to the left by so many.
+/// The exponent after the decimal point has moved `right` digits to the right and `left` digits to the left.
 fn shifted(exponent: &str, right: usize, left: usize) -> Option<i64> {
     let exponent: i64 = exponent.parse().ok()?;
     exponent.checked_sub(right.try_into().ok()?)?.checked_add(left.try_into().ok()?)
@@ -195,7 +195,8 @@ impl<'a> Text<'a> {
         Self { rest: value.get().as_bytes() }
     }
 
-    /// The next byte that is no space; a closing bracket at the end, which ends every loop.
+    /// Returns the next byte that is not whitespace. At the end of the text it returns a closing bracket, which ends
+    /// every loop.
     fn peek(&mut self) -> u8 {
         loop {
             match self.rest {

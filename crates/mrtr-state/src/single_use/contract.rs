@@ -89,7 +89,7 @@ pub async fn check_shared<S: SingleUse>(make: impl AsyncFn(Timestamp) -> (S, S))
     keeping::a_clock_that_is_behind_revives_no_token_purged_elsewhere(&here, &there, day(1)).await;
 }
 
-/// Noon, so many days later.
+/// Noon, `number` days later.
 fn day(number: u64) -> Timestamp {
     NOON + Duration::from_hours(24 * number)
 }

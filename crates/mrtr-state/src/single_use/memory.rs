@@ -69,8 +69,8 @@ impl MemorySingleUse {
         Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Arc::default() }
     }
 
-    /// Refuses new tokens while the store holds so many bytes: used tokens, records and replies, and what it takes to
-    /// find them again.
+    /// Refuses new tokens while the store holds this many bytes: used tokens, records and replies, and the indexes that
+    /// find them.
     ///
     /// ```
     /// use mrtr_state::single_use::SingleUseError;

@@ -25,8 +25,8 @@ pub(super) async fn a_run_that_was_replaced_changes_nothing(trial: &Trial) {
     assert_eq!((taken.open, taken.used), (opening(&["name"]).opened, Vec::new()), "and no question");
 }
 
-/// A flow that says the same again and again must not grow for ever, and an answer that comes meanwhile must not be
-/// lost.
+/// Compacting keeps the entries of a flow that repeats itself from growing for ever. It must not lose an answer that
+/// comes meanwhile.
 pub(super) async fn entries_that_say_no_more_than_others_make_room_for_them(trial: &Trial) {
     let id = trial.asking(&["name"]).await;
     trial.store.wake(id).await.expect("it has not ended");

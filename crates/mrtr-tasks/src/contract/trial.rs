@@ -45,7 +45,7 @@ impl Trial {
         created.record
     }
 
-    /// Acquires at most so many tasks of the usual tool.
+    /// Acquires at most `most` tasks of the usual tool.
     pub(super) async fn acquire(&self, most: usize) -> Acquired {
         self.acquire_of(&[TOOL], most).await
     }
@@ -137,7 +137,7 @@ impl Trial {
         ]
     }
 
-    /// Every verb of the run is refused, and nothing of the task has changed after it.
+    /// Asserts that every verb of the run is refused, and that none of them changes the task.
     pub(super) async fn expect_refused(&self, run: Run, refusal: TransitionError) {
         let before = self.get(run.id).await;
         for (verb, outcome) in self.every_verb_of(run).await {
@@ -220,7 +220,7 @@ pub(super) const TOOL: &str = "index";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 pub(super) const TTL: Duration = Duration::from_hours(1);
 
-/// Limits that allow so many open tasks, whatever they keep.
+/// Limits that allow this many open tasks, whatever they keep.
 pub(super) fn most_open(open: usize) -> Limits {
     Limits { open, ..Limits::NONE }
 }

@@ -83,5 +83,5 @@ pub(super) async fn room_is_not_made_for_ever(trial: &Trial) {
     assert!(trial.ask(&[TOOL], 9, Trials::Busy).await.trial_waits, "another makes room");
 }
 
-/// The longest time that a lease may seem to last, if it is no longer than this.
+/// The time within which the lease of a lost run ends, even if the clock was set back under it.
 const LONGEST: Duration = Duration::from_mins(5);

@@ -67,7 +67,7 @@ pub enum Event<'a> {
         /// The time after which it runs again even if no answer has come.
         look_again: Option<Duration>,
     },
-    /// The run that has it gives it up, for another to go on.
+    /// The run that has it gives it up, for another to continue.
     HandOver {
         /// The fence of the run.
         fence: u64,
@@ -169,7 +169,7 @@ const MOST_COUNTED_LOSSES: u32 = 5;
 const MOST_LOST_RUNS: u32 = 20;
 const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 /// From this many lost runs in a row on, a task runs alone. One is not enough: a process that dies costs all its tasks
-/// a run, and they would all have to go on one after the other.
+/// a run, and they would all have to continue one after the other.
 const TRIAL_FROM: u32 = 2;
 
 impl TaskRecord {
@@ -338,7 +338,7 @@ impl TaskRecord {
     /// runs in.
     ///
     /// A process that dies takes all its runs with it, and each of their tasks has lost one. So such a task runs alone.
-    /// If it did not end the process, it goes on now; if it did, no other task loses a run with it.
+    /// If it did not end the process, it continues now; if it did, no other task loses a run with it.
     pub fn is_on_trial(&self) -> bool {
         self.lost_runs >= TRIAL_FROM
     }
@@ -383,7 +383,7 @@ impl TaskRecord {
     }
 }
 
-/// The pause after so many lost runs.
+/// The pause before the next run of a task that has lost this many runs in a row.
 fn pause_after(lost_runs: u32) -> Duration {
     match lost_runs.checked_sub(1) {
         None => Duration::ZERO,

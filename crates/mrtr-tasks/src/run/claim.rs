@@ -1,4 +1,4 @@
-//! Claims of an instance: tasks that are due, or one on trial when it has no other run.
+//! Acquires tasks for an instance: those that are due, or one on trial when it has no other run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,15 +13,16 @@ use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Turn, Turns,
 use crate::tasks::Inner;
 use crate::{Account, count};
 
-/// The workers of an instance, and the claims of tasks for them.
+/// Acquires tasks for the workers of an instance.
 pub(super) struct Claims<'a> {
     inner: &'a Arc<Inner>,
     workers: Workers,
-    /// The place where turns over accounts go on.
+    /// The place where turns over accounts continue.
     turn: Option<Turn>,
     /// The one place of a run on trial.
     trial: Arc<Semaphore>,
-    /// True if it claims nothing until it has no run, to make room for a task on trial that has waited too long.
+    /// True if the instance acquires nothing until it has no run, to make room for a task on trial that has waited too
+    /// long.
     makes_room: bool,
     has_failed: bool,
 }
@@ -32,8 +33,8 @@ impl<'a> Claims<'a> {
         Self { inner, workers, turn: None, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
     }
 
-    /// Claims as many tasks as it has room for, and starts their runs. Returns the time after which to look again at
-    /// the latest.
+    /// Acquires as many tasks as there are free workers, and starts their runs. Returns the time after which to look
+    /// again at the latest.
     pub(super) async fn look(&mut self, tools: Vec<String>) -> Duration {
         let usual = self.inner.options.look_interval;
         let free = self.workers.free();
@@ -62,7 +63,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Checks whether the store answers again. The instance claims nothing at once then: runs whose leases ended
+    /// Checks whether the store answers again. The instance acquires nothing at once then: runs whose leases ended
     /// meanwhile were not lost, and their instances are about to say so.
     async fn try_store_again(&mut self) {
         self.has_failed = self.inner.store.cursor().await.is_err();
@@ -84,7 +85,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Claims a task on trial, whose run is alone unless a handler of a plain call runs here.
+    /// Acquires a task on trial, whose run is alone unless a handler of a plain call runs here.
     async fn claim_trial(&mut self, tools: Vec<String>) -> Result<Option<Duration>, StoreError> {
         self.makes_room = false;
         let hold = self.inner.attached().and_then(|attached| attached.host.hold_calls());
@@ -114,7 +115,7 @@ impl<'a> Claims<'a> {
         let inner = self.inner;
         let worker = self.workers.take(&task.record.account).filter(|_| inner.takes_work());
         let Some(worker) = worker else {
-            // The store was asked before the shutdown, and answered after it: another instance goes on at once.
+            // The store was asked before the shutdown, and answered after it: another instance continues at once.
             conclude::hand_over(inner, claimed(&task), Duration::ZERO).await;
             return;
         };
@@ -169,7 +170,7 @@ fn lock(accounts: &Mutex<Vec<Account>>) -> MutexGuard<'_, Vec<Account>> {
     accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The run that has a task which was claimed.
+/// The run that has the task which was acquired.
 fn claimed(task: &AcquiredTask) -> Run {
     Run { id: task.record.id, fence: task.record.fence }
 }

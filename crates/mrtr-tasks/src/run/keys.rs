@@ -69,13 +69,13 @@ impl Keys {
         self.open.get(name).map(|(key, _)| key.as_str())
     }
 
-    /// The name itself, or with the first number that the task has not used.
+    /// Returns a key for a question: its name if the task has not used that, else the name with the first free number.
     fn fresh(&self, name: &str) -> String {
         fresh_key(name, |key| self.used.contains(key))
     }
 }
 
-/// The name itself, or with the first number that makes it a key that is not used.
+/// Returns a key for a question: its name if that is not used, else the name with the first free number.
 pub(crate) fn fresh_key(name: &str, is_used: impl Fn(&str) -> bool) -> String {
     if !is_used(name) {
         return name.to_owned();

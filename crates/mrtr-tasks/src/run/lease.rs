@@ -41,7 +41,7 @@ pub(super) fn hold(inner: &Inner, run: Run, signal: &StopSignal, asked: Instant)
 }
 
 impl Lease {
-    /// The time of the last request for the lease, by the run or the thread, to which the store said yes.
+    /// The time of the last request for the lease, by the run or the thread, that the store granted.
     fn confirmed(&self) -> Instant {
         self.held.confirmed().map_or(self.confirmed, |by_thread| self.confirmed.max(by_thread.into()))
     }
@@ -52,7 +52,7 @@ impl Lease {
     }
 }
 
-/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is
+/// Renews the lease of a run where the thread did not, and stops the run when it must not continue: the task's time is
 /// over after this long, if it has an end. Returns when the run is to be dropped.
 pub(super) async fn supervise(
     inner: &Arc<Inner>,
@@ -66,7 +66,7 @@ pub(super) async fn supervise(
     let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     let mut phase = inner.phase.subscribe();
-    // True if it was stopped for another run to go on: steps that have begun then have all the time that they need.
+    // True if it was stopped for another run to continue: steps that have begun then have all the time that they need.
     let mut makes_way = false;
     loop {
         let confirmed = held.confirmed();
@@ -142,7 +142,7 @@ async fn look(inner: &Inner, run: Run, signal: &StopSignal) -> Option<Instant> {
         Ok(task) if task.record.fence != run.fence => signal.raise(StopReason::LeaseLost),
         Err(StoreError::NotFound) => signal.raise(StopReason::Cancelled),
         Ok(task) => return task.record.expires().map(|end| Instant::now() + end.since(task.now)),
-        // The next renewal tells.
+        // If the lease is lost, the next renewal says so.
         Err(_) => {}
     }
     None

@@ -32,7 +32,7 @@ pub(super) struct Sink {
     /// The capabilities that the client declared when it created the task.
     capabilities: ClientCapabilities,
     progress: Progress,
-    /// Stops the run, for another to go on.
+    /// Stops the run, for another to continue.
     signal: StopSignal,
     /// Is told of the first new entry, if the run is on trial.
     acquitted: Option<Acquitted>,
@@ -50,7 +50,7 @@ struct State {
     kept: usize,
 }
 
-/// The reason why a run could not go on.
+/// The reason why a run could not continue.
 pub(super) enum Broken {
     /// Another run has the task now, or it has ended.
     Lost,
@@ -92,13 +92,13 @@ impl Sink {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the reason why the run could not go on, if there is one.
+    /// Takes the reason why the run could not continue, if there is one.
     pub(super) fn broken(&self) -> Option<Broken> {
         self.state().broken.take()
     }
 
-    /// Prepares what the store keeps when the run ends with these questions open, those asked by hand included. It
-    /// retires the questions that the run does not ask any more.
+    /// Prepares what the store keeps when the run ends with these questions open, those of a handler in manual mode
+    /// included. It retires the questions that the run does not ask any more.
     pub(super) fn park(&self, questions: &[Question], shown: &[(String, QuestionBody)]) -> Result<Recorded, Broken> {
         let mut entries = StoredEntries::default();
         let unknown = questions.iter().filter(|question| !self.state().asked.contains(&question.key)).cloned();

@@ -29,7 +29,7 @@ impl OnTrial {
         Self { inner: Arc::clone(inner), run, place, hold }
     }
 
-    /// Begins the trial, which goes on beside the run: a handler that blocks its thread must not keep calls waiting.
+    /// Begins the trial, which continues beside the run: a handler that blocks its thread must not keep calls waiting.
     pub(super) fn begin(self, signal: StopSignal) -> Acquitted {
         let (acquitted, is_acquitted) = watch::channel(());
         tokio::spawn(self.watch(signal, is_acquitted));

@@ -134,7 +134,8 @@ impl Wanted {
 
 /// The time for which a task on trial waits for an instance that has no other run, before one makes room for it.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// The longest lease of another instance: if the end of a lease is further off, the clock was set back under it.
+/// The longest lease that another instance is taken to have. If the end of a lease is further off, the clock was set
+/// back since it began.
 const LONGEST_OTHER_LEASE: Duration = Duration::from_mins(5);
 /// For stores: the number of tasks on trial that are looked at at once.
 ///

@@ -19,11 +19,11 @@ pub struct Turn(pub u128);
 
 /// The turns of a runner: where they stand, and how its workers are divided among accounts.
 ///
-/// Until three quarters of the workers have a run, any account gets the next one. The last quarter is for accounts
-/// within their share. The share is the number of workers divided by one more than the accounts that have a run, and by
-/// four at least; and it is no more than it leaves to others. No run is ended for another, so each account that comes
-/// takes at most half of what is left. An account that has no run is never refused one for what others have, as long as
-/// a worker is free, and only many accounts together can leave no worker.
+/// Until three quarters of the workers have a run, any account gets the next worker. The last quarter is for accounts
+/// that have fewer runs than their share. The share is the number of workers divided by the number of accounts that
+/// have a run (the one that asks included) and one more, and by four at least. There, an account also gets no more
+/// workers than it leaves free: no run is ended to make room for another, so each account takes at most half of what is
+/// left. An account that has no run always gets a free worker, so only many accounts together can use up all workers.
 ///
 /// ```
 /// use mrtr_tasks::Account;
@@ -52,7 +52,8 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Turns that go on after a place, for so many workers. An account has one of them for each time that it is named.
+    /// Makes turns that continue after a place, for `workers` workers. `running` names the account of each run, so an
+    /// account may stand in it several times.
     pub fn new(after: Option<Turn>, workers: usize, running: impl IntoIterator<Item = Account>) -> Self {
         let mut runs = BTreeMap::new();
         for account in running {

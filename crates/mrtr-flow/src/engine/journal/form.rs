@@ -39,13 +39,13 @@ pub enum EntryKind {
     StepFinished = 8,
     /// A step failed.
     StepFailed = 9,
-    /// The handler went on without a step that it had begun.
+    /// The handler continued without a step that it had begun.
     StepDropped = 10,
     /// A step took longer than it may.
     StepTimedOut = 11,
     /// A yield point was passed: how far the flow has come.
     Progress = 12,
-    /// The flow was put down at a yield point; the entry counts how often.
+    /// The flow was shed at a yield point; the entry counts how often.
     Shed = 13,
     /// The flow gave out an id that follows from its own.
     KeyGiven = 14,

@@ -10,8 +10,9 @@ use super::answers::UnsealedAnswers;
 use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::{Leaf, counted_block};
 
-/// The entries of a journal, in their order. Entries that came in one piece stay in it, and are taken apart only when a
-/// run looks for them: no library does that. A search looks through a few entries one by one.
+/// The entries of a journal, in their order. Entries that came together stay in the bytes in which they came, and the
+/// JSON of each is parsed only when a run looks for it. No library does this. An index by name is made once there are
+/// more than 16.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
     /// The piece that holds the entries which came together.
@@ -47,7 +48,7 @@ enum Text {
     Own(Leaf),
 }
 
-/// A look at an entry.
+/// An entry, as a run reads it.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     slots: &'a Slots,
@@ -55,8 +56,8 @@ pub(super) struct View<'a> {
 }
 
 impl Slots {
-    /// Takes entries apart as far as their lengths. `None` if one is not whole, or of a kind that this version does not
-    /// know.
+    /// Finds the entries in their bytes by their lengths, without parsing what they hold. `None` if one is not whole,
+    /// or of a kind that this version does not know.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
         u32::try_from(bytes.len()).ok()?;
@@ -73,7 +74,7 @@ impl Slots {
         Some(slots)
     }
 
-    /// Takes in entries after those that are there.
+    /// Appends entries.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Option<()> {
         let more = Self::read(bytes)?;
         for entry in more.iter() {

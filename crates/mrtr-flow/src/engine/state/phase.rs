@@ -1,11 +1,11 @@
-//! The phase of a run: its handler goes on, or the run ends for a reason.
+//! The phase of a run: its handler continues, or the run ends for a reason.
 
 use super::StopReason;
 use crate::error::Failure;
 
 /// The phase of a run, which only goes forward. Only the code here changes it.
 pub(super) enum Phase {
-    /// The handler goes on, and its calls on the flow have effect.
+    /// The handler continues, and its calls on the flow have effect.
     Active,
     /// The run ends for this reason as soon as the steps that are under way have ended. Calls on the flow wait until
     /// then.
@@ -15,7 +15,7 @@ pub(super) enum Phase {
     Closed(Option<Ending>),
 }
 
-/// The reason why a run ends though its handler would go on.
+/// The reason why a run ends though its handler would continue.
 pub(crate) enum Ending {
     IntoTask,
     Yielded,

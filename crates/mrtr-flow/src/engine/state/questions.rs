@@ -13,11 +13,11 @@ use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
 use crate::error::{Failure, ToolError};
 use crate::support::by_name::{ByName, Names};
 
-/// The result of a question's look under its name.
+/// The result of looking up a question in the journal, under its name.
 pub(crate) enum Evaluation {
-    /// Nothing may be read or asked any more.
+    /// The question waits for the end of the run, which is about to come.
     Park,
-    /// Nothing will ever be read or asked.
+    /// The run has ended, or the call does not come from its handler.
     Closed,
     /// It was never asked, or must be asked again.
     Ask,
@@ -87,7 +87,7 @@ impl ActiveRun {
         self.tell(state, |entries| entries.push_answer(key, response));
     }
 
-    /// Notes that this client cannot be asked an optional question: the flow has gone on without it for good.
+    /// Notes that this client cannot be asked an optional question: the flow has continued without it for good.
     pub(crate) fn skip(&self, key: &str) {
         let mut state = self.state();
         let before = state.kept.journal.put_skipped(key);

@@ -171,7 +171,8 @@ impl ActiveRun {
         }
     }
 
-    /// Withdraws the questions of a branch that lost a race, which is recorded, and lets the branches around it go on.
+    /// Withdraws the questions of a branch that lost a race, which is recorded, and lets the branches around it
+    /// continue.
     pub(crate) fn withdraw(&self, branch: crate::engine::BranchId) {
         let mut state = self.state();
         for question in state.questions.branches.withdraw(branch) {

@@ -47,7 +47,7 @@ impl Default for Steps {
     }
 }
 
-/// The result of a step's look under its name.
+/// The result of looking up a step in the journal, under its name.
 pub(crate) enum StepStart {
     /// It waits for the end of the run.
     Park,
@@ -133,8 +133,8 @@ impl ActiveRun {
         Poll::Ready(admission)
     }
 
-    /// Ends the run to go on as a task. The flow first asks the open questions of all branches: a task begins when the
-    /// rounds are over (TK-21).
+    /// Ends the run to continue as a task. The flow first asks the open questions of all branches: a task begins when
+    /// the rounds are over (TK-21).
     pub(crate) fn poll_become_task(&self, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         match self.admit_beginning(&mut state, call, cx, || "`into_task`".to_owned()) {
@@ -167,7 +167,7 @@ impl ActiveRun {
         self.state().kept.resumed.clone()
     }
 
-    /// Keeps the progress of the flow, and decides whether it goes on from here.
+    /// Keeps the progress of the flow, and decides whether it continues from here.
     pub(crate) fn poll_progress(&self, progress: &Leaf, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, call, cx, || "a yield point".to_owned());
@@ -202,8 +202,8 @@ impl ActiveRun {
 }
 
 impl State {
-    /// Returns the record of a step or a race; also under the name that an older version gave it, if this run has met
-    /// nothing of that name.
+    /// Returns the record of a step or a race. Older versions did not escape the `/` in names: a record under such a
+    /// name counts too, if nothing in this run has that name itself.
     pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
         let recorded = self.kept.journal.step(name);
         if recorded.is_some() || !name.contains('/') {
@@ -390,7 +390,7 @@ impl ActiveRun {
         RaceStart::Park
     }
 
-    /// Returns true if the handler's own code is being polled, in a run that goes on: the run must not record a race
+    /// Returns true if the handler's own code is being polled, in a run that continues: the run must not record a race
     /// after the reply, which a handler could begin and then hand to a spawned task.
     pub(crate) fn is_at_home(&self) -> bool {
         here(self.id()).is_some() && !self.state().phase.is_closed()

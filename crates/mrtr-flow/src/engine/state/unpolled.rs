@@ -22,7 +22,7 @@ enum What {
 
 impl ActiveRun {
     /// Returns the steps and checks that were woken and not polled since, if something waits for their end: for steps,
-    /// questions that could be asked; for checks, also calls that their question holds.
+    /// questions that could be asked; for checks, calls that their question holds as well.
     pub(in crate::engine) fn unpolled(&self) -> Vec<Unpolled> {
         let state = self.state();
         let mut unpolled = Vec::new();

@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns the value that the field holds at first. Nothing says that this fits the field.
+    /// Returns the value that the field holds at first. The server may have sent a value that does not fit the field.
     pub fn default(&self) -> Option<Json> {
         match self.schema {
             PrimitiveSchema::String(schema) => schema.default.as_deref().map(text),

@@ -131,7 +131,8 @@ fn without_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Makes a select of a Rust enum: a list of values, or of constants where a variant says more about itself.
+/// Turns the schema of a Rust enum into a select: plain values, or values with titles where a variant has a title or a
+/// description.
 fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
     if let Some(value) = schema.remove("const") {
         schema.insert("enum".to_owned(), json!([value]));

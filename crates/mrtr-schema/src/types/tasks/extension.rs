@@ -43,7 +43,7 @@ pub const NAME: &str = "io.modelcontextprotocol/tasks";
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum GetTask {}
 
-/// Answers what a task asked.
+/// Answers the questions that a task asked.
 ///
 /// ```
 /// use mrtr_schema::methods::RequestMethod;
@@ -92,7 +92,7 @@ pub struct TaskFacts {
     pub last_updated_at: String,
     /// The milliseconds after its creation for which the task is kept.
     pub ttl_ms: Lifetime,
-    /// The milliseconds to wait between two looks at it.
+    /// The milliseconds that the client should wait between two polls.
     pub poll_interval_ms: Option<u64>,
 }
 
@@ -136,7 +136,7 @@ pub struct Task {
 #[wire(name = "DetailedTask", tag = "status", when = Feature::TasksExtension)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum DetailedTask {
-    /// The task goes on.
+    /// The task is working.
     #[wire(value = "working")]
     Working(WorkingTask),
     /// The task waits for input.
@@ -198,7 +198,7 @@ impl DetailedTask {
     }
 }
 
-/// A task that goes on.
+/// A task that is working.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -342,12 +342,12 @@ pub struct CancelledTask {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "a result of another kind is another type")]
 pub enum TaskType {
-    /// The request goes on as a task.
+    /// The request continues as a task.
     #[default]
     Task,
 }
 
-/// Says, in place of a result, which task will have it.
+/// The reply sent in place of a result: it names the task that will have the result.
 ///
 /// ```
 /// use mrtr_schema::tasks::extension::{CreateTaskResult, TaskFacts, TaskType};
@@ -363,7 +363,7 @@ pub enum TaskType {
 #[wire(name = "CreateTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// Says that it is a task. Never left out: absent would mean complete.
+    /// Says that the result is a task. It is always sent: without it the result would count as complete.
     pub result_type: TaskType,
     /// The status.
     pub status: TaskStatus,
@@ -402,7 +402,7 @@ pub struct GetTaskResult {
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(part)]
 struct ResultMembers {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(lenient)]
     result_type: CompleteType,
     /// Metadata.
@@ -535,7 +535,7 @@ required_params!(UpdateTaskParams, TaskNotificationParams);
 #[wire(name = "UpdateTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]
 pub struct UpdateTaskResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(lenient)]
     pub result_type: CompleteType,
     /// Metadata.
@@ -559,7 +559,7 @@ pub struct UpdateTaskResult {
 #[wire(name = "CancelTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]
 pub struct CancelTaskResult {
-    /// Says that it is complete.
+    /// Says that the result is complete, not an interim one.
     #[wire(lenient)]
     pub result_type: CompleteType,
     /// Metadata.

@@ -30,11 +30,11 @@ use serde_path_to_error::Segment;
     note = "types inside it need both derives, too; the arguments are `Send + 'static`, and borrow nothing"
 )]
 pub trait HandlerArguments: Send + Sized + 'static {
-    /// Their JSON Schema, as an object.
+    /// Returns the JSON Schema of the arguments, as an object.
     #[doc(hidden)]
     fn input_schema() -> Result<JsonObject, ReadError>;
 
-    /// Reads them, or says why they do not fit.
+    /// Reads the arguments, or says why they do not fit.
     #[doc(hidden)]
     fn read(arguments: &RawValue) -> Result<Self, String>;
 }
@@ -121,8 +121,8 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     ReadError::refused(said)
 }
 
-/// Names the kind of value that serde found. A number that is not whole, or not written as a whole one, is shown
-/// itself.
+/// Names the kind of value that serde found. For a number that is not whole, or not written as a whole one, it returns
+/// the number.
 fn kind_found(found: &str) -> &str {
     if let Some(number) = found.strip_prefix("floating point ") {
         return number;

@@ -120,7 +120,7 @@ impl Order {
         Cow::Owned(ordered)
     }
 
-    /// Takes in a part, in which these objects are unsorted.
+    /// Copies a part of `out` to the end of `ordered`, and puts the `unsorted` objects in it in order.
     fn copy(&self, part: Range<usize>, mut unsorted: &[Unsorted], out: &[u8], ordered: &mut Vec<u8>) {
         let mut at = part.start;
         while let [object, others @ ..] = unsorted {
@@ -138,7 +138,7 @@ impl Order {
     }
 }
 
-/// Puts the members of a short object in order; its bytes begin at that place among all.
+/// Puts the members of a short object in order; `first` is the place of its first byte in the whole text.
 fn put_in_order(members: &[Member], bytes: &mut [u8], first: usize) {
     let mut before = [0; SHORT];
     let before = &mut before[..bytes.len()];
@@ -151,12 +151,12 @@ fn put_in_order(members: &[Member], bytes: &mut [u8], first: usize) {
     }
 }
 
-/// Those that begin before that place, and the others.
+/// Splits the objects into those that begin before `place` and the others.
 fn split(unsorted: &[Unsorted], place: usize) -> (&[Unsorted], &[Unsorted]) {
     unsorted.split_at(unsorted.partition_point(|object| object.brace < place))
 }
 
-/// Room for the members of most calls.
+/// A capacity that the members of most calls do not exceed.
 const USUAL: usize = 16;
 
 /// The length up to which the bytes of an object are moved to put its members in order.

@@ -46,7 +46,7 @@ pub(super) async fn a_leased_entry_is_kept(store: &dyn SingleUse, now: Timestamp
     store.commit(&leased, b"paid", end).await.expect("a long lease is kept from the first");
 }
 
-/// It does not refuse one that was issued before those that were purged, either.
+/// Nor does a purge refuse a live token that was issued before the purged ones.
 pub(super) async fn a_purge_refuses_no_token_that_still_lives(store: &dyn SingleUse, now: Timestamp) {
     let [earlier, later] = [now, now + LEASE].map(|issued| Token::living(LONG, issued));
     let spent = Token::fresh(now + LEASE);
@@ -84,7 +84,7 @@ pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
             }
             unless_refused(here, &held, behind, |outcome| assert_in_progress(outcome, &first)).await;
         }
-        // A step ran for it: a round that may go on goes on from the record.
+        // A step ran for it: a round that may continue does so from the record.
         unless_refused(here, &released, now, assert_goes_on).await;
     };
     purge(there, end_of(&committed)).await;

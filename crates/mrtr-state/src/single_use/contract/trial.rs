@@ -114,12 +114,12 @@ impl Token {
         Self(sealer.open(&state, &binding, issued).expect("it was sealed a moment ago"))
     }
 
-    /// The time at which it stops opening.
+    /// The time at which the token stops opening.
     pub(super) fn expires(&self) -> Timestamp {
         self.0.expires()
     }
 
-    /// Its use with one answer.
+    /// The use of the token with one answer.
     pub(super) fn answered(&self, answer: &str) -> TokenUse {
         let answers = format!(r#"{{"how": {{"action": "accept", "content": {{"how": "{answer}"}}}}}}"#);
         let answers = RawMembers::parse(&answers).expect("answers of the contract are plain words");
@@ -133,7 +133,7 @@ fn sealer(audience: &str) -> Sealer {
     Sealer::new(KeyRing::new(key), audience).expect("the audience is short").lifetimes(lifetimes)
 }
 
-/// Makes tokens with the same id, which a sealer never does.
+/// Always gives the same bytes, so that all tokens have the same id. A real sealer never makes such tokens.
 struct SameBytes([u8; 64]);
 
 impl Random for SameBytes {

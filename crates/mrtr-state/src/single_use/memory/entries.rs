@@ -66,7 +66,7 @@ impl Entries {
             }
             State::Committed(reply) if same_answers => return Ok(ReserveOutcome::Committed(reply.clone())),
             State::Committed(_) => return Ok(ReserveOutcome::OtherAnswers),
-            // What has happened in the world was done for other answers: going on with these would mix two decisions.
+            // What has happened in the world was done for other answers: continuing with these would mix two decisions.
             State::Held(steps, _) | State::Released(steps) if !same_answers && !steps.is_empty() => {
                 return Ok(ReserveOutcome::OtherAnswers);
             }
@@ -228,7 +228,7 @@ fn bytes_of(steps: &[StepRecord]) -> usize {
     steps.iter().map(|step| STEP + step.name.len() + outcome(step)).sum()
 }
 
-/// Reserving adds one entry at most: taking two away lets the store shrink again after a rush.
+/// The number of old entries that a reservation purges. It adds one at most, so that the store shrinks after a rush.
 const PURGED_BY_A_RESERVE: usize = 2;
 
 /// The bytes that an entry takes by itself. Map and set are less than half full when they have just grown.

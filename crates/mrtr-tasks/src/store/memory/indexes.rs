@@ -163,8 +163,8 @@ impl Indexes {
         self.accounts.insert(account.clone(), AccountTasks { turn, ..AccountTasks::default() });
     }
 
-    /// Takes a task out as it was inserted. The entries of its owner and its account stay until
-    /// [`forget`](Self::forget).
+    /// Removes a task, whose row must be as it was when it was inserted. The entries of its owner and its account stay
+    /// until [`forget`](Self::forget).
     pub(super) fn remove(&mut self, place: u64, row: &Row) {
         let record = &row.record;
         self.attention.remove(&record.tool, record.attention(), place);

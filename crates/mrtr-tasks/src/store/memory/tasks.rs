@@ -62,7 +62,7 @@ impl Tasks {
         self.indexes.open(account) - self.indexes.expired_of(account, usize::MAX, now).len()
     }
 
-    /// Adds a task. Its place is the number of the change that this is, so it is never given twice.
+    /// Adds a task. Its place is the number of this change, so that no two tasks get the same place.
     pub(super) fn add(&mut self, row: Row) {
         let place = self.note(row.record.id);
         self.places.insert(row.record.id, place);
@@ -168,7 +168,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks of an account whose time is over, though no verb has noticed.
+    /// The tasks of an account whose time is over, though no verb has ended them yet.
     pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
         self.indexes.expired_of(account, most, now)
     }

@@ -35,7 +35,7 @@ impl<'a> FieldOption<'a> {
         Self { value, untrusted_title: value }
     }
 
-    /// Returns the text that people read, as it may be shown: see [`Printable::line`].
+    /// Returns the text that people read, made safe to show by [`Printable::line`].
     pub fn title(&self) -> Cow<'a, str> {
         Printable::line(self.untrusted_title).into_text()
     }

@@ -26,7 +26,7 @@ pub(crate) fn of(group: &Group) -> Option<Picture> {
         },
         "Growth" => Picture {
             file: "growth.svg",
-            about: "What a round takes as its conversation, its journal or its server grows, as a multiple of the first",
+            about: "The time of a round as its conversation, its journal or its server grows, as a multiple of the first",
             charts: growths(&group.figures),
         },
         _ => return None,

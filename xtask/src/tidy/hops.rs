@@ -33,7 +33,7 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
         lengths.push(names.len());
         let hops: Result<Vec<_>, _> = names.iter().map(|name| Hop::read(root, name)).collect();
         match hops {
-            // A handler is in the midst of the others, and leads where its author wants.
+            // The other lists have a handler in the middle, and a handler calls what its author wants.
             Ok(hops) if place == 0 => problems.extend(leads_nowhere(&hops)),
             Ok(_) => {}
             Err(problem) => problems.push(problem),

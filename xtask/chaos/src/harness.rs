@@ -156,9 +156,8 @@ impl Options {
             Plan {
                 tasks: 30,
                 seconds: 6,
-                // With a kill each second, a task may lose five runs in a row, and its next run waits longer each time:
-                // 25 s
-                // were seen. Waiting costs nothing if nothing is lost.
+                // With a kill each second, a task may lose five runs in a row, and its next run waits longer each time,
+                // up to 25 s so far. Waiting costs nothing if nothing is lost.
                 patience: 120,
                 // Most runs are over by then. A run that takes longer, on a busy machine, ends without kills.
                 killing: 30,

@@ -196,9 +196,8 @@ pub(super) const BUDGETS: [Budget; 22] = [
     Budget { name: "mrtr-rmcp", features: "server", packages: 134 },
     Budget { name: "mrtr-rmcp", features: "client", packages: 98 },
     Budget { name: "mrtr-validate", features: "", packages: 85 },
-    // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and what starts a
-    // PostgreSQL
-    // for it, which are of this workspace.
+    // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and the crate that starts
+    // a PostgreSQL for it, which are of this workspace.
     Budget { name: "mrtr-cli", features: "", packages: 268 },
 ];
 

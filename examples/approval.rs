@@ -1,12 +1,12 @@
-//! A deployment that another person must approve: shown by a client that knows approvals, on a page for one that does not.
+//! A deployment that another person must approve. A client that knows approvals shows it; any other client gets a page.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin approval
 //! ```
 //!
-//! `com.example/approval` is an input of this application's own, which the protocol does not know. A client that declares it
-//! shows what is pending as it likes; another one gets a URL in its place. Neither decides: the decision is Ada's, and
-//! comes through the page, which wants her password. Here requests of the program play her browser.
+//! `com.example/approval` is this application's own input, which the protocol does not know. A client that declares it
+//! shows what is pending in its own way; any other client gets a URL instead. Neither decides: Ada decides, on a page
+//! that asks for her password. Requests of the program play her browser.
 //!
 //! ```text
 //! a client that knows approvals shows: version 2 waits for Ada

@@ -1,5 +1,5 @@
-//! An MCP endpoint in an application that exists: axum with a state, routes, CORS, health and readiness of its own, the
-//! endpoint under a base path, and a shutdown in order.
+//! An MCP endpoint in an existing axum application, which has its own state, routes, CORS, health and readiness. The
+//! endpoint is under a base path, and the application shuts down in order.
 //!
 //! `MRTR_STATE_KEYS="shop=k1:$(openssl rand -base64 32)" cargo run -p mrtr-examples --bin axum_app` serves the tool at
 //! `http://127.0.0.1:8000/assistant/mcp`; `curl http://127.0.0.1:8000/readyz` asks whether it takes requests, and Ctrl-C

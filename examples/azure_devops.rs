@@ -1,11 +1,11 @@
-//! The tracker of the proposal: resolving a bug asks how, and, if it is a duplicate, of which one.
+//! The tracker of the proposal: to resolve a bug, it asks how, and for a duplicate it asks which bug is the original.
 //!
 //! ```sh
 //! MRTR_STATE_KEYS="tracker=k1:$(openssl rand -base64 32)" cargo run -p mrtr-examples --bin azure_devops
 //! ```
 //!
-//! It serves at `http://127.0.0.1:8000/mcp`, and with `--stdio` on standard input and output, for clients of every era. A
-//! call of `update_work_item` for a duplicate asks twice, and the server prints that it links the two bugs, once.
+//! It serves clients of every era at `http://127.0.0.1:8000/mcp`, and with `--stdio` on standard input and output. A
+//! call of `update_work_item` for a duplicate asks twice, and the server prints once that it links the two bugs.
 
 use mrtr::prelude::*;
 use mrtr::serde_json::Map;

@@ -1,6 +1,6 @@
-//! A task in an SQLite file: the server may be killed with -9 while it waits for an answer, and nothing is lost.
+//! A task in an SQLite file: kill the server with -9 while the task waits for an answer, and nothing is lost.
 //!
-//! In one terminal, the server, which puts its tasks into `echo-tasks.sqlite`:
+//! In one terminal, start the server, which keeps its tasks in `echo-tasks.sqlite`:
 //!
 //! ```sh
 //! export MRTR_STATE_KEYS="echo=k1:$(openssl rand -base64 32)"
@@ -8,7 +8,7 @@
 //! target/debug/echo_task &
 //! ```
 //!
-//! In another, a call, which becomes a task and asks:
+//! In another, make a call, which becomes a task and asks:
 //!
 //! ```sh
 //! target/debug/echo_task call
@@ -21,7 +21,7 @@
 //! target/debug/echo_task &
 //! ```
 //!
-//! Answer in the second terminal. One sees there:
+//! Answer in the second terminal, which shows:
 //!
 //! ```text
 //! Please provide the input string to echo back

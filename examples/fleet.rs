@@ -5,9 +5,9 @@
 //! cargo run -p mrtr-examples --bin fleet
 //! ```
 //!
-//! PostgreSQL must be installed: the example brings up one of its own, and takes it down again. Each instance is a
-//! process. What is asked within a call needs nothing but the key, which all have; tasks and tokens that count once are
-//! in the database.
+//! PostgreSQL must be installed: the example starts a server of its own, and stops it at the end. Each instance is a
+//! process. Questions within a call need only the key, which all instances have; tasks and single-use tokens are in the
+//! database.
 //!
 //! ```text
 //! a call of three rounds: served by 3 instances

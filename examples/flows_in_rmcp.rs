@@ -4,8 +4,8 @@
 //! cargo run -p mrtr-examples --bin flows_in_rmcp
 //! ```
 //!
-//! It serves on standard input and output, for hosts that start it, of both of rmcp's lifecycles. `add` is rmcp's as ever;
-//! `greet` asks its caller for a name.
+//! It serves hosts that start it on standard input and output, in both of rmcp's lifecycles. `add` is an ordinary tool
+//! of rmcp's; `greet` asks its caller for a name.
 
 use mrtr::prelude::*;
 use mrtr_rmcp::Flows;

@@ -1,7 +1,7 @@
 //! A server that asks, and a client that answers on this terminal, in one program, over real HTTP.
 //!
-//! `cargo run -p mrtr-examples --bin hello` asks two questions; answers may be piped in, a line each:
-//! `printf 'Duplicate\n4301\n' | cargo run -p mrtr-examples --bin hello`. What goes over the wire is drawn beside them.
+//! `cargo run -p mrtr-examples --bin hello` asks two questions and draws the messages on the wire. Answers may be piped
+//! in, one per line: `printf 'Duplicate\n4301\n' | cargo run -p mrtr-examples --bin hello`.
 //!
 //! ```text
 //! client → server  tools/call resolve

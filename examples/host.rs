@@ -1,11 +1,11 @@
-//! A host: a model's tool loop that holds several calls while they wait for a person, saves them, and goes on later.
+//! A host: a model's tool loop that saves several calls while they wait for a person, and resumes them later.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin host
 //! ```
 //!
-//! The model calls three tools in one turn. One answers; two ask. The host saves the conversation and both calls to a
-//! file, which is all that its second half has, as after a restart; the server has kept nothing. The model is a script.
+//! The model, which is a script, calls three tools in one turn. One answers; two ask. The host saves the conversation
+//! and both calls to a file. Its second half has only this file, as after a restart, and the server has kept nothing.
 //!
 //! ```text
 //! weather: Rain in Oslo

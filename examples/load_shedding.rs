@@ -1,11 +1,11 @@
-//! A busy instance puts a call down at a yield point, and an idle one goes on from there.
+//! A busy instance interrupts a call at a yield point, and an idle instance continues it from there.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin load_shedding
 //! ```
 //!
-//! Two instances with the same keys, of which one has another call to do. There the shedder turns the next yield point
-//! into a reply that carries a state and asks for nothing; the client comes again, and gets to the idle instance.
+//! Two instances have the same keys, and one is busy with another call. Its shedder turns the next yield point into a
+//! reply that carries a state and asks nothing; the client retries, and reaches the idle instance.
 //!
 //! ```text
 //! busy: files 1 to 3

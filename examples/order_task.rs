@@ -1,12 +1,13 @@
-//! A call that starts without any state on the server and becomes a task halfway, once the server has work to do.
+//! A call that starts without any state on the server and becomes a task when the server has work to do.
 //!
 //! ```sh
 //! export MRTR_STATE_KEYS="shop=k1:$(openssl rand -base64 32)"
 //! cargo run -p mrtr-examples --bin order_task
 //! ```
 //!
-//! It serves at `http://127.0.0.1:8000/mcp`, with its tasks in `order-tasks.sqlite`. A client that calls `order` is asked
-//! for the address in a round of its call, and whether it is a gift by the task, while that packs. The server prints:
+//! It serves at `http://127.0.0.1:8000/mcp`, with its tasks in `order-tasks.sqlite`. A client calls `order`. A round
+//! of the call asks for the address; then the task asks whether the order is a gift, while it packs. The server
+//! prints:
 //!
 //! ```text
 //! packed

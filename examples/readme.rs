@@ -1,4 +1,4 @@
-//! The workspace's README, whose Rust blocks are run as doc tests.
+//! The workspace's README, whose Rust blocks run as doc tests.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

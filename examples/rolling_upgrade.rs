@@ -1,11 +1,11 @@
-//! A new version of a handler goes on with a call that the old one began, and asks only what is missing.
+//! A new version of a handler continues a call that the old version began, and asks only what is missing.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin rolling_upgrade
 //! ```
 //!
-//! Two servers with the same keys: the old version asks for two logins, the new one wants another in the place of one
-//! of them. Answers are known by their keys, so what the caller has said to the old version counts at the new one.
+//! Two servers have the same keys: the old version asks for two logins, and the new version asks for another login in
+//! place of one of them. A flow finds answers by their keys, so answers to the old version count in the new one.
 //!
 //! ```text
 //! version 1 asks ["google_login", "github_login"]

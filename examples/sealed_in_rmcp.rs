@@ -1,12 +1,12 @@
-//! Sealed state in an rmcp handler that is written by hand: ten lines, and the rest is rmcp's.
+//! Sealed state in a hand-written rmcp handler: ten lines, and the rest is ordinary rmcp.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sealed_in_rmcp
 //! ```
 //!
-//! The tool of `sealed_without_sdk`, in an rmcp server: it quotes a price that changes all the time, and asks whether to
-//! book. The quote goes to the client and comes back with the answer, sealed and bound to its caller and its arguments;
-//! and a room is booked once, however often the answer is sent.
+//! The tool is that of `sealed_without_sdk`, in an rmcp server: it quotes a price that changes all the time, and asks
+//! whether to book. The quote goes to the client and comes back with the answer, sealed and bound to its caller and
+//! its arguments. The tool books one room, however often the client sends the answer.
 //!
 //! ```text
 //! ada: A room in Oslo costs 101 euros. Shall it be booked?

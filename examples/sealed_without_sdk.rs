@@ -1,4 +1,4 @@
-//! Sealed state without our server: plain axum and `serde_json`, with `mrtr-state` for the one thing that is hard to get right.
+//! Sealed state without our server: plain axum and `serde_json`, with `mrtr-state` for the sealing.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sealed_without_sdk
@@ -6,7 +6,7 @@
 //!
 //! A tool quotes a price that changes all the time, and asks whether to book. The quote goes to the client as
 //! `requestState` and comes back with the answer: sealed, so that the client cannot write a price of its own, and bound
-//! to its caller and its arguments, so that it is good for nothing else. The server keeps nothing.
+//! to its caller and its arguments, so that it is valid for no other request. The server keeps nothing.
 //!
 //! ```text
 //! ada: A room in Oslo costs 101 euros. Shall it be booked?

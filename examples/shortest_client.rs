@@ -4,7 +4,7 @@
 //! cargo run -p mrtr-examples --bin shortest_client
 //! ```
 //!
-//! It takes another server's URL as its argument. One sees:
+//! Its argument may be the URL of another server. It prints:
 //!
 //! ```text
 //! Hello, Ada

@@ -4,7 +4,7 @@
 //! cargo run -p mrtr-examples --bin shortest_server
 //! ```
 //!
-//! It serves at `http://127.0.0.1:8000/mcp` until it is stopped, with a key of this process only, as its log says.
+//! It serves at `http://127.0.0.1:8000/mcp` until you stop it. Its key ends with the process, as its log says.
 
 use mrtr::prelude::*;
 

@@ -1,12 +1,12 @@
-//! A tool that needs its caller to sign in on a page: bearer tokens say who calls, and the page takes the caller alone.
+//! A tool whose caller must sign in on a page: bearer tokens identify the caller, and the page accepts only that person.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sign_in
 //! ```
 //!
-//! Server, page and client are one program. The client is Ada's; it shows a URL, which one opens in a browser. The page
-//! takes Ada's password, `lovelace`, and refuses Bob, whose password is `ross`: a link that reached the wrong person
-//! connects nothing. Press Enter after the visit, and the call completes. Before the visit, it asks again.
+//! Server, page and client are one program. The client belongs to Ada and shows a URL: open it in a browser. The page
+//! accepts Ada's password, `lovelace`, and refuses Bob, whose password is `ross`: a link that reached the wrong person
+//! connects nothing. Press Enter after the visit, and the call completes. If you press it earlier, the tool asks again.
 //!
 //! ```text
 //! http://127.0.0.1:…/mcp wants you to visit http://127.0.0.1:…/connect/…

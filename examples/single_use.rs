@@ -1,11 +1,11 @@
-//! A state that is sent twenty times at once counts once, for a tool that is single-use.
+//! A tool of single use: a state that a client sends twenty times at once counts once.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin single_use
 //! ```
 //!
-//! A sealed state cannot be changed, but it can be copied. Without single use each copy runs the handler; with it one
-//! copy does, and the others get its reply.
+//! A client cannot change a sealed state, but it can copy one. Without single use each copy runs the handler; with it
+//! one copy runs the handler, and the others get its reply.
 //!
 //! ```text
 //! pay_carelessly: 20 replies; charges: 20

@@ -1,7 +1,7 @@
 //! A server on stdin and stdout, for hosts that start their servers themselves.
 //!
-//! `cargo run -p mrtr-examples --bin stdio_server` is what such a host runs: it reads messages line by line, and ends
-//! with its input. What it prints goes to stderr.
+//! Such a host runs `cargo run -p mrtr-examples --bin stdio_server`: it reads messages line by line, and ends when its
+//! input ends. Its own output goes to stderr.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
-//! A step that is tried again, has a time limit and an idempotency key, against a bank that fails at first.
+//! A step with retries, a time limit and an idempotency key, against a bank that fails at first.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin steps
 //! ```
 //!
-//! The bank's first reply is lost after it has charged, the second attempt meets a closed door, and the third is known by
-//! its key: three attempts, one charge. Then the handler asks something, and is run again with the answer; the step is
-//! not. Its outcome is in the state that the client carries.
+//! The bank's first reply is lost after the charge, the second attempt finds the bank closed, and the bank recognises
+//! the third by its key: three attempts, one charge. Then the handler asks a question and runs again with the answer.
+//! The step does not run again: its outcome is in the state that the client carries.
 //!
 //! ```text
 //! attempt 1: charged, and the reply is lost

@@ -1,6 +1,6 @@
-//! A client for people at a terminal: what the server asks is asked there, and the answers go back over HTTP.
+//! A client for people at a terminal: it asks the server's questions there, and sends the answers back over HTTP.
 //!
-//! Server and client are one program here, and talk through a socket. Run it and answer; or have the answers piped in:
+//! Server and client are one program here, and talk through a socket. Run it and answer, or pipe the answers in:
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin terminal_client

@@ -1,11 +1,11 @@
-//! A flow with its tests in the same file: accepted, declined, and answered too late by a clock that is set ahead.
+//! A flow with its tests in the same file: accepted, declined, and answered too late by a clock that the test moves.
 //!
 //! ```sh
 //! cargo test -p mrtr-examples --bin testing_a_flow
 //! ```
 //!
-//! The tests need no network and wait for nothing: the client is in memory, and the clock stands still until it is moved.
-//! Without `test` it is a server, at the address that is its argument or at 127.0.0.1:8000.
+//! The tests need no network and no waiting: the client is in memory, and the clock moves only when a test moves it.
+//! `cargo run` starts the server instead, at the address that is its argument or at 127.0.0.1:8000.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
-//! A handler that asks twice and does one thing, in straight-line code, and what goes over the wire for it.
+//! A handler that asks twice and has one effect, in straight-line code, with each of its messages on the wire.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin two_rounds
 //! ```
 //!
-//! Server and client are one program, and talk over HTTP. One sees each message: the method, the keys that are answered
-//! or asked, and how much the client carries for the server, which keeps nothing. The handler runs in every round, and
-//! its step once.
+//! Server and client are one program, and talk over HTTP. The program prints each message: the method, the keys that
+//! are answered or asked, and the size of the state that the client carries, since the server keeps nothing. The
+//! handler runs in every round, and its step once.
 //!
 //! ```text
 //! --> tools/call, answers [], carries 0 bytes

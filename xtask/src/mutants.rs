@@ -31,9 +31,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     let results = options.results(&target);
     fs::create_dir_all(&results)?;
     let mut command = cargo_mutants();
-    // A folder of its own, which later runs find filled: dependencies are built once, and other commands need not wait.
+    // A separate folder, which later runs reuse: dependencies are built once, and other commands need not wait.
     command.env("CARGO_TARGET_DIR", target.join("mutants/target"));
-    // No mutant is debugged, and it does not matter how small the input is that finds it.
+    // A mutant needs no debug information, and the input that finds it need not be small.
     command.envs([("CARGO_PROFILE_DEV_DEBUG", "none"), ("PROPTEST_MAX_SHRINK_ITERS", "0")]);
     command.arg("--output").arg(&results).args(quick_tests());
     command.args(options.files.iter().flat_map(|glob| ["--file", glob]));
@@ -66,7 +66,7 @@ fn cargo_mutants() -> Command {
 /// first test that fails, of all the programs; without it, cargo does at the first program.
 fn quick_tests() -> Vec<&'static str> {
     let mut arguments = vec!["--all-features", "--test-workspace=false", "--no-shuffle"];
-    // Twice the time that the tests take unchanged, on a machine that may be busy: what takes longer hangs.
+    // Twice the time of the unchanged tests, since the machine may be busy. A test run that takes longer hangs.
     arguments.extend(["--timeout-multiplier", "2", "--minimum-test-timeout", "60", "--build-timeout", "600"]);
     if has_nextest() {
         arguments.extend(["--test-tool", "nextest"]);

@@ -39,7 +39,7 @@ impl Bench {
     /// Measurements need an optimized build, and a contributor's other commands do not.
     pub(crate) fn run(&self) -> Result<Outcome> {
         let mut build = vec!["build", "--quiet", "--release", "--package", "mrtr-bench"];
-        // The SDKs of others take minutes to build, and only servers are compared with them.
+        // Other SDKs take minutes to build, and only the server group compares with them.
         if self.group.as_deref().is_none_or(|group| group == SERVER) {
             build.extend(["--package", "xtask-peers"]);
         }
@@ -131,7 +131,7 @@ impl Soak {
             return Ok(Outcome::LeftOut("/proc"));
         }
         let metadata = metadata()?;
-        // Optimized, but without what makes a release take minutes more.
+        // An optimized build, without the settings that make a release build take minutes longer.
         let (profile, folder) = if self.short { ("dev", "debug") } else { ("soak", "soak") };
         build(profile, &["soak"])?;
         let seconds = if self.short { 60 } else { self.minutes * 60 };

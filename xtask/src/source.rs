@@ -44,7 +44,7 @@ pub(crate) fn read_folder(folder: &Path) -> Result<Vec<SourceFile>> {
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))? {
         let path = entry?.path();
-        // What cargo builds may hold generated Rust, also below a fuzz crate, which has a target folder of its own.
+        // Target folders may hold generated Rust; a fuzz crate has a target folder of its own.
         if path.is_dir() && !path.ends_with("target") {
             walk(&path, found)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {

@@ -25,7 +25,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
-    // They come over the network, and the stages before it take minutes.
+    // The packages come over the network, and the earlier stages take minutes, so install meanwhile.
     let suite = options.selects(&CONFORMANCE).then(Installation::suite_where_wanted).transpose()?;
     let packages = options.selects(&INTEROP).then(Installation::sdks_where_wanted).transpose()?;
     let postgres = Postgres::begin()?;

@@ -79,7 +79,7 @@ fn revisions(only: Option<Revision>) -> impl Iterator<Item = Revision> {
 }
 
 fn judge_document(file: &Path, revision: Revision, options: &Options) -> Result<Outcome> {
-    // The project's own for a document of that name, if there is one.
+    // The project's own errata for a document of that name, if there are any.
     let own = workspace::root().join("schema/errata").join(file.file_stem().unwrap_or_default());
     let own = Some(own.with_added_extension("json")).filter(|own| own.exists());
     let document = Document { file, revision, errata: options.errata.as_deref().or(own.as_deref()) };

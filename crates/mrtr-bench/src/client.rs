@@ -33,9 +33,9 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     }
     Ok(Group {
         title: "Client",
-        about: "CPU time of the client for each POST, as a multiple of what a loop takes that was written by hand \
-                around the same HTTP client. One call after the other, over one connection, to our server on the \
-                other core.",
+        about: "CPU time of the client for each POST, as a multiple of the time of a loop written by hand around the \
+            same HTTP client. The calls run one after the other, over one connection, to our server on the other \
+            core.",
         figures,
     })
 }

@@ -22,8 +22,8 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     figures.extend(paused::figures(scale)?);
     Ok(Group {
         title: "Growth",
-        about: "What one round takes in memory, without HTTP, as a multiple of the smallest of its kind; and the \
-                resident memory of a server with flows that wait, as a multiple of the same server without.",
+        about: "The time of one round in memory, without HTTP, as a multiple of the smallest of its kind; and the \
+            resident memory of a server with flows that wait, as a multiple of the same server without.",
         figures,
     })
 }

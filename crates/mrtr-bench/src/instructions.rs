@@ -101,9 +101,9 @@ fn as_f64(count: u64) -> f64 {
 /// The growth of a path above which its author has to give a reason.
 const GROWTH_PERCENT: u8 = 3;
 const TITLE: &str = "Instructions";
-const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts them: the count of 1200 runs less that \
-                     of 200, for one run. A ratio says how many times more it takes than is committed in \
-                     crates/mrtr-bench/instructions.json. Counts compare on like machines only.";
+const ABOUT: &str = "The instructions of one run of a hot path, as callgrind counts them: the count of 1200 runs less \
+    that of 200, for one run. A ratio compares the count with the one committed in \
+    crates/mrtr-bench/instructions.json. Compare counts on like machines only.";
 const LEFT_OUT: &str = "There is no valgrind here, so no instructions were counted.";
 
 /// The content of `instructions.json`.

@@ -29,7 +29,7 @@ use anyhow::{Result, ensure};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
-// The statements look for it here.
+// The shared statements look for this name here.
 use mrtr_postgres::Schema;
 
 use machine::{Core, pin};

@@ -21,8 +21,8 @@ pub(crate) fn measure(scale: Scale) -> Group {
     let owning = compare(scale, || by_value(&bytes), || owned(&bytes));
     Group {
         title: "Message",
-        about: "Parsing a tools/call with its state. A ratio says how many times longer ours takes than what it is \
-                held against.",
+        about: "Parsing a tools/call with its state. A ratio says how many times longer our parser takes than the one \
+            it is compared with.",
         figures: vec![
             borrowed.figure("Envelope", "against a borrowed struct written for it", most(1.2)),
             tree.figure("Envelope", "against serde_json::Value", most(1.0)),

@@ -26,7 +26,7 @@ pub(crate) fn of(group: &Group) -> Option<Picture> {
         },
         "Growth" => Picture {
             file: "growth.svg",
-            about: "What a round takes as its conversation, its journal or its server grows, as a multiple of the first",
+            about: "The time of a round as its conversation, its journal or its server grows, as a multiple of the first",
             charts: growths(&group.figures),
         },
         _ => return None,
@@ -159,7 +159,7 @@ impl Chart {
             .draw()?;
         for (place, cluster) in self.clusters.iter().enumerate() {
             let place = as_f64(place);
-            // A cluster takes most of its place, and its bars all of the cluster.
+            // A cluster fills most of its place, and its bars fill the cluster.
             let width = 0.84 / as_f64(self.series.len());
             for (which, (bar, colour)) in cluster.bars.iter().zip(COLOURS.iter().cycle()).enumerate() {
                 let Some(value) = bar else { continue };

@@ -28,14 +28,14 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     };
     Ok(Group {
         title: "Tasks in PostgreSQL",
-        about: "What the store of tasks in PostgreSQL gets done, as a share of raw tokio-postgres: loops that execute the \
-                prepared statements of each verb on the same tables, on as many connections as there are at once, and \
-                neither read what they found, nor decide anything, nor tell a caller or another instance. The server is \
-                on the same machine, and each commit is on the disk (fsync, synchronous_commit). Beside it, what a plain \
-                queue does at the same durability: one table, a row a job, claimed with FOR UPDATE SKIP LOCKED; there, \
-                the ratio is the store's rate as a share of the queue's. A ratio is of time by the clock, in turns, since \
-                most of the work is the database's. Then the room that a task takes which waits for an answer, with its \
-                indexes, as a multiple of the bytes that it holds.",
+        about: "The throughput of the store of tasks in PostgreSQL, as a share of raw tokio-postgres: loops that \
+            execute the prepared statements of each operation on the same tables, on as many connections as there are \
+            at once, but do not read what they found, decide nothing and answer neither a caller nor another instance. \
+            The server is on the same machine, and each commit is on the disk (fsync, synchronous_commit). The plain \
+            queue has the same durability: one table, a row per job, claimed with FOR UPDATE SKIP LOCKED; there, the \
+            ratio is the store's rate as a share of the queue's. A ratio is of time by the clock, in turns, since most \
+            of the work is the database's. The last rows are of the room that a task takes while it waits for an \
+            answer, with its indexes, as a multiple of the bytes that it holds.",
         figures,
     })
 }

@@ -30,8 +30,8 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     }
     Ok(Group {
         title: "Server",
-        about: "Replies a second, as a share of what a bare axum handler serves that returns the same bytes. Every \
-                server runs on one core, and the load on the other.",
+        about: "Replies per second, as a share of the rate of a bare axum handler that returns the same bytes. Every \
+            server runs on one core, and the load on the other.",
         figures,
     })
 }

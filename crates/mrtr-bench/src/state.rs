@@ -32,9 +32,9 @@ pub(crate) fn measure(scale: Scale) -> Group {
     figures.extend(digest_figures(scale));
     Group {
         title: "State",
-        about: "Sealing and opening a state, beside the bare calls to the cipher and to base64 that a careful hand \
-                would write for the same bytes, without a single claim. A ratio says how many times longer ours \
-                takes; digests of parameters say what they are held against.",
+        about: "Sealing and opening a state, compared with bare calls to the cipher and to base64, as careful \
+            hand-written code would make them for the same bytes, without any claims. A ratio says how many times \
+            longer ours takes; the rows about digests of parameters name what they are compared with.",
         figures,
     }
 }

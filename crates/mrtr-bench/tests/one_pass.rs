@@ -13,7 +13,7 @@ fn a_request_is_parsed_once_and_its_state_opened_once_on_every_path() {
     let counted = Command::new(env!("CARGO_BIN_EXE_mrtr-bench")).arg("calls").output().expect("it starts");
     let (counts, error) = (String::from_utf8_lossy(&counted.stdout), String::from_utf8_lossy(&counted.stderr));
     assert!(counted.status.success(), "{error}{counts}");
-    // Were nothing of these names in the profile, nothing would have been counted.
+    // If the profile had none of these names, the test would have counted nothing.
     for path in ["plain", "streamed", "single-use", "streamed-single-use"] {
         assert!(counts.contains(&format!("\"{path}\": {{")), "{counts}");
     }

@@ -253,7 +253,7 @@ mod tests {
             Box::pin(async {
                 let file = stage.file("in-the-folder");
                 std::fs::write(&file, "")?;
-                // Without the streams of the test: one that fails is to end all the same.
+                // Without the streams of the test, so that the process ends even if the test fails.
                 let mut process = Command::new("sleep");
                 process.arg("60").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
                 let process = process.spawn()?;

@@ -138,7 +138,7 @@ impl Running {
         let mut serving = self.serving;
         if tokio::time::timeout(2 * SHUTDOWN, &mut serving).await.is_err() {
             serving.abort();
-            // It is gone when it says that it was aborted.
+            // The task has ended once it reports that it was aborted.
             drop(serving.await);
         }
     }

@@ -172,7 +172,8 @@ impl StepHistory<'_> {
         for receipt in self.recorded.iter().filter(|receipt| **receipt != INTERRUPTED).filter(missing) {
             found.push(format!("it was recorded as {receipt}, which no effect gave"));
         }
-        // A run that began before the record may not know of it: it has lost its task, and records nothing. A later one must.
+        // A run that began before the record may not know of it: it has lost its task, and records nothing. A later run
+        // must know of it.
         let late = |effect: &&Effect<'_>| self.first_recorded.is_some_and(|at| at < effect.began);
         for effect in self.effects.iter().filter(late) {
             found.push(format!("it ran again after it was recorded: {}", effect.receipt));
@@ -219,7 +220,7 @@ mod tests {
             began("2"),
             effect("2", "pack", "k", "b"),
             recorded("2", "pack", "b"),
-            // A run that has lost its task, and does not know it yet.
+            // This run has lost its task, and does not know it yet.
             effect("1", "pack", "k", "c"),
         ];
         assert_eq!(found(&events), Vec::<String>::new());

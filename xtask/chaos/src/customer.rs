@@ -65,7 +65,8 @@ impl<'a> Customer<'a> {
                     Ok(answered) => pending = answered,
                     Err(error) => return Outcome::Wrong(error),
                 },
-                // No order sheds load, so the worker is busy and has not begun: the same goes to any of them once more.
+                // No order sheds load, so the worker was busy and has not begun: send the same request to any worker
+                // again.
                 Ok(RoundOutcome::BackOff(_, pause)) => tokio::time::sleep(pause).await,
                 Ok(_) => return Outcome::Wrong("a round ended in no way that there is".to_owned()),
                 Err(error) if passes(&error) => self.lost(&pending, &error).await,

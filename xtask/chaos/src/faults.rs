@@ -58,7 +58,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         drop(self.input.take());
-        // It takes its server down, and may be gone already, which is as well.
+        // Ends the process with its server. It may have ended already; that is fine.
         let _ = self.process.wait();
     }
 }

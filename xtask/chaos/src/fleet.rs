@@ -135,7 +135,7 @@ impl Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         for worker in &mut self.workers {
-            // It may be gone already, which is as well.
+            // The process may have ended already; that is fine.
             let _ = worker.process.kill();
             let _ = worker.process.wait();
         }

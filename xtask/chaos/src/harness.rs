@@ -99,13 +99,14 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
             thread::sleep(GLANCE);
         }
         next += BETWEEN_KILLS;
-        // A step that takes longer than most workers live is lost again and again, and its task waits for longer each
-        // time: what is open at the end has to come to an end only where workers live.
+        // A step that takes longer than most workers live is lost again and again, and its task waits longer each
+        // time: open tasks must come to an end only if workers stay alive.
         if Instant::now() >= last {
             continue;
         }
         let victim = random.usize(..fleet.len());
-        // A worker that stands still for longer than its leases wakes up and goes on with tasks that are others' by then.
+        // A worker that was frozen for longer than its leases wakes up and continues with tasks that other workers have
+        // by then.
         if kills % KILLS_A_FREEZE == 0 {
             fleet.freeze(random.usize(..fleet.len()));
             freezes += 1;
@@ -141,7 +142,7 @@ impl Clients {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // They may be gone already, which is as well.
+        // The processes may have ended already; that is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -155,10 +156,10 @@ impl Options {
             Plan {
                 tasks: 30,
                 seconds: 6,
-                // With a kill a second, a task may lose five runs in a row, and its next one waits for longer each time:
-                // 25 s were seen. Waiting costs nothing where nothing is lost.
+                // With a kill each second, a task may lose five runs in a row, and its next run waits longer each time,
+                // up to 25 s so far. Waiting costs nothing if nothing is lost.
                 patience: 120,
-                // Most runs are over by then. One that takes longer, on a busy machine, comes to its end without kills.
+                // Most runs are over by then. A run that takes longer, on a busy machine, ends without kills.
                 killing: 30,
                 thought_ms: 400,
                 step_ms: 1_000,

@@ -70,7 +70,7 @@ async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
     let amount: Text = flow.elicit("amount", format!("How many for order {}?", order.number)).await?;
     receipts.answer(&run, "amount", amount)?;
 
-    // The question is shown while the step goes on.
+    // The client sees the question while the step runs.
     let key = flow.idempotency_key("pack").await;
     let packing = flow.step("pack", take(&run, "pack", &key, long)).idempotent();
     let (packed, address) = flow.join((packing, flow.elicit::<Text>("address", "Where to?"))).await?;
@@ -92,7 +92,7 @@ async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
     let key = flow.idempotency_key("send").await;
     let sending = async {
         let receipt = take(&run, "send", &key, short).await?;
-        // As a library does that knows nothing of a runtime.
+        // Blocks as a library does that does not know the runtime.
         std::thread::sleep(Duration::from_millis(order.block_ms));
         Ok::<_, Failure>(receipt)
     };

@@ -66,9 +66,9 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     let server = tools::offer(builder, &options.tools).build()?;
     let bound = Serve::new(Endpoint::anonymous(server)).bind(("127.0.0.1", options.port))?;
     println!("listening on http://{}{}", bound.address()?, mrtr_http::PATH);
-    // At the end no task is begun any more and what waits for a result is answered; then HTTP ends.
+    // At the end the worker begins no more tasks and answers requests that wait for a result; then HTTP ends.
     bound.run(told_to_end()).await?;
-    // Last, what still runs is handed over.
+    // Last, it hands over the tasks that still run.
     tasks.shut_down().await;
     Ok(())
 }

@@ -85,7 +85,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already, which is as well.
+        // The process may have ended already; that is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

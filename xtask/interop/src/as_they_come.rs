@@ -73,7 +73,7 @@ fn call(peer: &Peer, transport: Transport, places: &Places, said: PathBuf) -> Re
             words.push("stdio".to_owned());
             words.extend(tracker_words(places));
             let output = in_time(places.command(&words).env("MRTR_STATE_KEYS", KEYS))?;
-            // What the tracker prints goes to standard error then, which a client passes on.
+            // The tracker's output then goes to standard error, which a client passes on.
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             (output, said)
         }
@@ -100,7 +100,7 @@ pub(crate) fn call_by_command(peer: &Peer, transport: Transport, places: &Places
             greet(&[served.url()], &answers, places)
         }
         Transport::Stdio => {
-            // The command is one argument, and split as a shell does.
+            // The command is one argument, which `mrtr call` splits as a shell does.
             let words = places.words(&peer.server, &["stdio"]);
             let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
             greet(&["--stdio".to_owned(), quoted.join(" ")], &answers, places)

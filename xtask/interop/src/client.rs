@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
         _ => client,
     };
     let asked = Asked::default();
-    // A server that has nothing to say any more is found out before the harness ends this.
+    // The client reports a silent server before the harness ends this program.
     let client = client.limits(Limits { exchange: Duration::from_secs(40), ..Limits::default() });
     let client = answering(client, scenario, &asked).build();
     let outcome = play(&client, scenario).await;

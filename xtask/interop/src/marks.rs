@@ -125,8 +125,8 @@ fn indented(but: &str) -> String {
 const FAULTS_OPENING: &str = "
 ## Faults of others
 
-Each was shown once more by the run that wrote this page, in an exchange with the other side alone. Those that need a \
-script have it in [`xtask/interop/exchanges`](../xtask/interop/exchanges).
+The run that wrote this page showed each fault again, in an exchange with the other side alone. The scripts of these \
+exchanges are in [`xtask/interop/exchanges`](../xtask/interop/exchanges).
 ";
 
 #[cfg(test)]

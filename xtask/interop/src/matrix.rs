@@ -80,7 +80,7 @@ impl Group {
     }
 
     fn over_http(self, cell: Cell, places: &Places, served: &mut Served) -> Result<Seen> {
-        // What a cell that failed left behind is not this one's.
+        // Lines that a failed cell left behind do not belong to this cell.
         served.news()?;
         let words = places.words(self.client(), &[cell.scenario.name, cell.era.word(), "http", &served.url()]);
         let output = in_time(&places.command(&words))?;

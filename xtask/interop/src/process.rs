@@ -82,7 +82,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It may be gone already, which is as well.
+        // The process may have ended already; that is fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -142,7 +142,7 @@ impl Places {
     pub(crate) fn command(&self, words: &[String]) -> Command {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        // Scripts find their packages elsewhere, and leave nothing beside themselves.
+        // Scripts find their packages in another folder, and leave no files beside themselves.
         command.env("PACKAGES", format!("{}/", self.packages.npm.display())).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }

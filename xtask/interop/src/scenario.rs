@@ -180,7 +180,7 @@ mod tests {
             let Scenario { asked, end, .. } = scenario;
             let texts = asked.iter().filter_map(|asked| asked.split_once(": ").map(|(_, text)| text));
             let end = if let End::Text(text) = end { Some(*text) } else { None };
-            // Where nothing else is said, a row refers to the first one.
+            // Unless it says otherwise, a row refers to the first one.
             let row = if row.contains("as in `one-round`") { contract } else { row };
             for text in texts.chain(end) {
                 assert!(row.contains(text), "{}: {text}", scenario.name);

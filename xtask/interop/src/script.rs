@@ -118,7 +118,7 @@ impl Server {
                 if ended.load(Ordering::Relaxed) {
                     break;
                 }
-                // What a client breaks off is its own business.
+                // A client may break off its connection.
                 asked.extend(stream.map_err(Into::into).and_then(|stream| reply(stream, &mut replies)));
             }
             asked
@@ -133,7 +133,7 @@ impl Server {
 
     fn stop(&mut self) -> Vec<Asked> {
         self.is_over.store(true, Ordering::Relaxed);
-        // It waits for a connection, and looks whether it is over.
+        // The thread waits for a connection: wake it, so that it sees the end.
         let _ = TcpStream::connect(self.address);
         self.serving.take().and_then(|serving| serving.join().ok()).unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl Drop for Server {
 fn reply(mut stream: TcpStream, replies: &mut Vec<Scripted>) -> Result<Asked> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut length, mut headers) = (0, Vec::new());
-    // The first line says where it goes, which is always the same.
+    // The first line has the path, which is always the same.
     reader.read_line(&mut String::new())?;
     loop {
         let mut line = String::new();

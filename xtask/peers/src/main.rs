@@ -97,7 +97,7 @@ enum Server {
 async fn main() -> Result<()> {
     match Command::parse() {
         Command::Serve { sdk, port, core } => {
-            // Where it cannot be kept there, the measurement is the less precise, and goes on.
+            // If the process cannot be kept on the core, the measurement continues and is less precise.
             if let Some(id) = core {
                 core_affinity::set_for_current(CoreId { id });
             }

@@ -48,7 +48,7 @@ fn connecting_to(server: &Server, modern: &Arc<AtomicBool>) -> Result<Client> {
     let modern = Arc::clone(modern);
     let client = Client::new().with_options(|options| {
         let options = options.with_name("interop").with_version("1.0.0").with_tasks();
-        // It is told both modes, and declares neither in its requests.
+        // The client is configured with both modes, and declares neither in its requests.
         options.with_elicitation(|modes| modes.with_form().with_url()).with_trace_context_provider(move || {
             modern.store(true, Ordering::Relaxed);
             None

@@ -45,7 +45,7 @@ pub(crate) struct Sent {
 /// Runs an attack on all hostile connections at once, and prints what it sent.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let attack = ATTACKS.iter().find(|attack| attack.name == options.name).context("there is no such attack")?;
-    // Large ones take a while to write, which is none of the attack's time.
+    // Large requests take a while to write, which does not count as the attack's time.
     let post = (attack.post)(options.scale.max(1));
     let (tally, until) = (Arc::<Tally>::default(), Instant::now() + Duration::from_secs_f64(options.seconds));
     let mut connections = JoinSet::new();
@@ -63,7 +63,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         connections.spawn(async move { drop(timeout_at(hostile.until, (attack.run)(&hostile, post)).await) });
     }
     drop(timeout_at(until, async { while connections.join_next().await.is_some() {} }).await);
-    // An attack that has sent all it has holds what it took until its time is over.
+    // An attack that has sent everything holds its resources until its time is over.
     tokio::time::sleep_until(until).await;
     println!("{}", serde_json::to_string(&tally.sent())?);
     Ok(())
@@ -185,7 +185,7 @@ impl Hostile {
                     let Ok(response) = response.await else { return true };
                     let mut refused = response.status().as_u16() >= 400;
                     let mut body = response.into_body();
-                    // Nothing is given back to the window, so this waits until the stream ends or is reset.
+                    // The attack gives nothing back to the window, so this waits until the stream ends or is reset.
                     while let Some(chunk) = body.data().await {
                         let Ok(chunk) = chunk else { return true };
                         refused |= is_error(&chunk);
@@ -246,7 +246,7 @@ impl Hostile {
         if connection.send(&post).await.is_err() {
             return self.refuse();
         }
-        // A refusal comes at once, and a stream begins without an end.
+        // A refusal arrives at once; a stream begins and does not end.
         if let Ok(Ok(response)) = tokio::time::timeout(ABANDON, connection.response()).await
             && response.status >= 400
         {

@@ -228,7 +228,7 @@ impl Client {
             status => Some(format!("a task is {status} after {TASK_PATIENCE:?}")),
         };
         self.task = None;
-        // The time that it took is that of its polls, so only what became of it counts.
+        // A task takes as long as its polls, so only its outcome counts, not its time.
         if refused.is_some() {
             self.samples.add(Instant::now(), &self.name, refused);
         }

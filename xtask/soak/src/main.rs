@@ -40,7 +40,7 @@ enum Command {
 
 fn main() -> Result<ExitCode> {
     let command = Command::parse();
-    // What a thread may run on, the threads that it starts may too: so this comes before the runtime.
+    // Threads inherit the cores of the thread that starts them, so this comes before the runtime.
     let core = matches!(command, Command::Serve(_)).then_some(process::SERVER_CORE);
     process::pin(core)?;
     if matches!(command, Command::Attack(_)) {

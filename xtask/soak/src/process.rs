@@ -61,7 +61,7 @@ impl Taken {
 
 fn busy(process: u32) -> Result<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name comes second, in brackets, and may hold anything.
+    // The name is the second field, in brackets, and may contain anything.
     let (_, fields) = stat.rsplit_once(')').context("no name")?;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
     let ticks: u64 = ticks.sum::<Result<_, _>>()?;

@@ -72,7 +72,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let (recovered_after, after) = recover(&server, before).await?;
     let afterwards = samples.now();
     sleep(SETTLING).await;
-    // By now, those that were sent under attack have had their time.
+    // By now, the exchanges that were sent under attack have had their time.
     for row in &mut rows {
         row.honest = samples.within(row.time.clone());
     }
@@ -112,7 +112,7 @@ struct Plan {
 impl Plan {
     fn of(whole: Duration, attacks: usize) -> Self {
         let baseline = whole / 8;
-        // A server that gives everything back does so long before the time for it is over.
+        // A server that gives everything back does so long before the deadline.
         let fixed = baseline + WARM_UP + 2 * SETTLING;
         let each = whole.saturating_sub(fixed) / u32::try_from(attacks.max(1)).unwrap_or(u32::MAX);
         Self { baseline, attack: each.saturating_sub(BETWEEN).max(SHORTEST_ATTACK) }
@@ -186,7 +186,7 @@ struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It may be gone already, which is as well.
+        // The process may have ended already; that is fine.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -73,7 +73,7 @@ impl Seen {
                 *reasons.entry(reason).or_default() += 1;
             }
         }
-        // One in a thousand, and one for a caller with fewer exchanges.
+        // One refusal in a thousand exchanges, and one for a caller with fewer exchanges.
         let beyond = callers.into_iter().filter(|(_, (exchanges, refused))| *refused > exchanges.div_ceil(1000));
         let worst = beyond.max_by_key(|(_, (_, refused))| *refused);
         let mut reasons: Vec<_> = reasons.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();

@@ -45,7 +45,7 @@ impl<'a> Comparison<'a> {
     /// Judges an example, and each variant of it with one thing changed, and returns the verdicts.
     pub(crate) fn judge(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
         let mut verdicts = self.judge_as_each_type(type_name, example);
-        // Where the two schemas disagree from the start, they would only do so again.
+        // If the two disagree about the unchanged example, they would disagree about each variant too.
         if self.pair.stricter(type_name, example).is_none() {
             verdicts.extend(self.judge_variants(type_name, example));
         }

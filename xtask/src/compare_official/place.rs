@@ -124,7 +124,7 @@ impl Walk<'_> {
             let token = escaped(key);
             let named = self.parts(&applying, &format!("properties/{token}"));
             if named.is_empty() {
-                // What nothing describes is as free as the map that it stands in.
+                // A member that no schema describes is as free as its map.
                 let parts = self.parts(&applying, "additionalProperties");
                 let is_free = !parts.is_empty() || applying.iter().all(|part| self.says_nothing(part));
                 self.visit(member, &parts, place.then(token, if is_free { ANY_KEY.to_owned() } else { key.clone() }));

@@ -142,7 +142,7 @@ impl Tree {
         for export in &module.exports {
             let given_on = from_root(&export.path, home);
             match &export.name {
-                // A crate that is given on by its own name stands for itself.
+                // A crate that is re-exported under its own name stands for itself.
                 Some(given) if given == name && given_on != target => self.resolve(&given_on, shown, found),
                 Some(_) => {}
                 None => self.resolve(&joined(&given_on, name), shown, found),

@@ -135,7 +135,7 @@ impl Uses {
 
 impl<'ast> Visit<'ast> for Uses {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        // The variables of another function are none of this one's.
+        // Each function has its own variables.
         let outer = self.variables.clone();
         for input in &item.sig.inputs {
             if let FnArg::Typed(PatType { pat, ty, .. }) = input {
@@ -171,7 +171,7 @@ impl<'ast> Visit<'ast> for Uses {
         // Most macros of the standard library take expressions.
         let arguments = Punctuated::<Expr, Token![,]>::parse_terminated;
         if let Ok(arguments) = arguments.parse2(call.tokens.clone()) {
-            // What a macro says is not kept as long as the file, so it is read apart.
+            // The expressions of a macro do not live as long as the file, so a visitor of their own reads them.
             let mut inner = Uses { found: BTreeSet::new(), variables: self.variables.clone() };
             arguments.iter().for_each(|argument| inner.visit_expr(argument));
             self.found.append(&mut inner.found);
@@ -185,7 +185,7 @@ fn associated(call: &ExprCall) -> Option<(&'static str, String)> {
     let mut segments = path.path.segments.iter().rev();
     let function = segments.next()?.ident.to_string();
     let of = segments.next()?.ident.to_string();
-    // A client of a test is another type.
+    // The client of tests is another type.
     if segments.next().is_some_and(|module| module.ident == "testing") {
         return None;
     }

@@ -17,7 +17,7 @@ pub(super) const LAYERED: [Layered; 2] = [
     Layered {
         name: "mrtr-flow",
         layers: &[
-            // What mrtr-server alone takes; no module inside imports from here.
+            // Items for mrtr-server alone; no module inside imports from here.
             Layer { name: "facade", modules: &["for_server"] },
             Layer { name: "flow", modules: &["flow"] },
             Layer { name: "engine", modules: &["engine"] },
@@ -27,7 +27,7 @@ pub(super) const LAYERED: [Layered; 2] = [
     Layered {
         name: "mrtr-server",
         layers: &[
-            // What the crate gives on to its users, by purpose; no module inside imports from here.
+            // The crate's re-exports for its users, by purpose; no module inside imports from here.
             Layer { name: "facade", modules: &["extend", "flow", "handler", "transport"] },
             Layer { name: "server", modules: &["server", "testing"] },
             Layer { name: "session", modules: &["session"] },
@@ -125,11 +125,11 @@ pub(super) const EDGES: [(&str, &[&str]); 27] = [
     ("mrtr-macros", &[]),
     ("mrtr-postgres", &["mrtr-flow", "mrtr-postgres-cluster", "mrtr-schema", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-postgres-cluster", &[]),
-    // On mrtr-state for the states that handlers by hand seal.
+    // On mrtr-state for the states of hand-written handlers.
     ("mrtr-rmcp", &["mrtr-client", "mrtr-schema", "mrtr-server", "mrtr-state"]),
     ("mrtr-schema", &["mrtr-macros"]),
     ("mrtr-server", &["mrtr-flow", "mrtr-schema", "mrtr-state"]),
-    // Not on mrtr-postgres, nor that on it: who takes one database does not build the other.
+    // Neither depends on the other: a user of one database does not build the other.
     ("mrtr-sqlite", &["mrtr-flow", "mrtr-schema", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-state", &["mrtr-schema"]),
     ("mrtr-stdio", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
@@ -137,7 +137,7 @@ pub(super) const EDGES: [(&str, &[&str]); 27] = [
     // On mrtr-postgres for the store of a fleet's instances, which the facade does not choose.
     ("mrtr-tour", &["mrtr", "mrtr-postgres", "mrtr-postgres-cluster"]),
     ("mrtr-validate", &["mrtr-schema"]),
-    // Not on what it starts.
+    // Not on the programs that it starts.
     ("xtask", &["mrtr-schema", "mrtr-validate", "xtask-support"]),
     (
         "xtask-chaos",
@@ -190,14 +190,14 @@ pub(super) const BUDGETS: [Budget; 22] = [
     Budget { name: "mrtr-http", features: "server", packages: 143 },
     Budget { name: "mrtr-http", features: "client", packages: 151 },
     Budget { name: "mrtr-stdio", features: "server", packages: 125 },
-    // SHA-256 and what it stands on: a saved call names its server by a digest of the command line.
+    // SHA-256 and its dependencies: a saved call names its server by a digest of the command line.
     Budget { name: "mrtr-stdio", features: "client", packages: 102 },
-    // With the types of HTTP and of tower that the layer for rmcp's HTTP service is made of; rmcp's service has them too.
+    // With the types of HTTP and tower for the layer around rmcp's HTTP service; rmcp's service has them too.
     Budget { name: "mrtr-rmcp", features: "server", packages: 134 },
     Budget { name: "mrtr-rmcp", features: "client", packages: 98 },
     Budget { name: "mrtr-validate", features: "", packages: 85 },
-    // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and what starts a PostgreSQL
-    // for it, which are of this workspace.
+    // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and the crate that starts
+    // a PostgreSQL for it, which are of this workspace.
     Budget { name: "mrtr-cli", features: "", packages: 268 },
 ];
 

@@ -33,8 +33,7 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
         lengths.push(names.len());
         let hops: Result<Vec<_>, _> = names.iter().map(|name| Hop::read(root, name)).collect();
         match hops {
-            // Only for a plain call: in the other lists the author's handler comes in between, and leads where the
-            // author wants.
+            // The other lists have a handler in the middle, and a handler calls what its author wants.
             Ok(hops) if place == 0 => problems.extend(leads_nowhere(&hops)),
             Ok(_) => {}
             Err(problem) => problems.push(problem),

@@ -78,7 +78,7 @@ impl<'a> Visit<'a> for Imports {
 
     fn visit_item_use(&mut self, item: &'a ItemUse) {
         for used in used_names(&item.tree) {
-            // What a glob brings in has no name here; `*` stands for it.
+            // A glob brings in names that are unknown here; `*` stands for them.
             let glob = used.name.is_none().then(|| "*".to_owned());
             self.note(&used.path.into_iter().chain(glob).collect::<Vec<_>>());
         }

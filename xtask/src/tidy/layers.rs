@@ -7,7 +7,7 @@ use crate::source::SourceFile;
 /// Finds what is wrong in the library files of a crate.
 pub(super) fn problems(files: &[SourceFile], layered: &Layered) -> Vec<String> {
     let modules: Vec<_> = files.iter().filter_map(|file| file.module.first()).collect();
-    // The root declares modules and gives names on; it imports nothing for itself.
+    // The root declares modules and re-exports names; it imports nothing for itself.
     files.iter().filter(|file| !file.is_root()).flat_map(|file| problems_of_file(file, &modules, layered)).collect()
 }
 

@@ -29,7 +29,7 @@ pub(super) fn committed() -> Result<Vec<TextFile>> {
     }
     let paths = String::from_utf8(output.stdout).context("a path is not UTF-8")?;
     let paths = paths.split('\0').filter(|path| !path.is_empty());
-    // What is gone from the folder and not yet from the index, and what is no text, is left out.
+    // Skips files that are deleted but still in the index, and files that are not text.
     let read = |path: &str| Some(TextFile { path: path.into(), text: fs::read_to_string(root().join(path)).ok()? });
     Ok(paths.filter_map(read).collect())
 }

@@ -58,7 +58,7 @@ impl Sdks {
         let npm = npm("interop/node", &folder)?;
         let python_1 = pip("interop/python-1", &folder)?;
         let python_2 = pip("interop/python-2", &folder)?;
-        // Node is where the conformance suite has it, if that was installed.
+        // Uses the conformance suite's Node, if that was installed.
         Ok(Self { node: node(&target.join(CONFORMANCE))?, npm, python_1, python_2 })
     }
 }
@@ -105,7 +105,7 @@ fn npm_install(folder: &Path) -> Result<()> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
         .current_dir(folder);
-    // Its standard output is for people; ours is for the report.
+    // The installer's standard output is for people; ours is for the report.
     let status = npm.stdin(Stdio::null()).stdout(Stdio::null()).status().context("could not start `npm`")?;
     if !status.success() {
         bail!("`npm install` failed in {}", folder.display());

@@ -34,7 +34,7 @@ impl Raw {
     pub(super) fn connect(address: &str, tasks: usize, at_once: usize) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let connections = runtime.block_on(async {
-            // It makes the tables.
+            // The store makes the tables.
             drop(mrtr_postgres::PostgresStore::connect(address).await?);
             let mut connections = Vec::new();
             for _ in 0..at_once {

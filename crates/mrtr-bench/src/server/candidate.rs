@@ -128,7 +128,7 @@ impl Server {
         let name = candidate.to_possible_value().expect("every candidate has a name").get_name().to_owned();
         let mut command = Command::new(candidate.program()?);
         command.args(["serve", &name, "--port", &port.to_string()]).stdin(Stdio::null());
-        // The server cannot find out by itself: it begins on the core of the process that starts it.
+        // The server cannot find this out itself: it begins on the core of the process that starts it.
         if let Some(core) = machine::number(Core::Measured) {
             command.args(["--core", &core.to_string()]);
         }

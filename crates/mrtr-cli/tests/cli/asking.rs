@@ -138,7 +138,7 @@ fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
     person.sees("Words");
     person.enters("hello");
     person.sees("the task runs");
-    // Once the server has the answer, which is seen in its file.
+    // Wait until the server has the answer, as its file shows.
     let is_asked =
         || run(folder.path(), &["tasks", "list", "--db", "tasks.sqlite"]).out.contains("answers to echo_input");
     while is_asked() {}

@@ -33,7 +33,7 @@ fn a_file_of_another_user_is_not_resumed() {
     refused.says(1, &[&format!("{file} belongs to another user"), "make a copy of your own"]);
     assert!(!refused.err.contains("going on"), "no server is called: {}", refused.err);
     assert!(mine.exists());
-    // The copy is one's own.
+    // The copy belongs to the user.
     if file == "call.json" {
         fs::copy(&mine, folder.path().join("copy.json")).unwrap();
         let resumed = run_with(folder.path(), &["resume", "copy.json", "--answers", "-"], ADA);
@@ -76,7 +76,7 @@ fn ctrl_c_during_a_retry_keeps_the_answers() {
         person.sees("the call is saved: mrtr resume mrtr-wait.call.json");
         person.sees("what the server had begun may have been done");
         assert_eq!(person.waits().1, 130);
-        // It goes on without asking again, and is kept as long as it is not done.
+        // The call resumes without asking again, and its file is kept until it is done.
         person = Person::types_command(folder.path(), &["resume", "mrtr-wait.call.json"]);
         assert_eq!(answers.recv().unwrap(), sent);
     }
@@ -97,7 +97,7 @@ fn of_parallel_resumes_one_goes_on_and_the_other_is_told() {
     let over = ["call", &stub.url, "wait", "--save", "call.json"];
     run(folder.path(), &over).says(1, &[told, "give --save another name"]);
     assert!(answers.try_recv().is_err(), "one has sent the answers");
-    // Once the first has put it down, another may go on.
+    // Once the first process has released the call, another may resume it.
     first.types(CTRL_C);
     first.sees("the call is saved");
     assert_eq!(first.waits().1, 130);
@@ -194,7 +194,7 @@ fn a_call_of_one_command_line_does_not_go_on_at_another() {
     refused.says(1, &["the call began at", "--trust-server"]);
     resume(&["--trust-server"]).gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
 
-    // As an older mrtr has saved it.
+    // As an older mrtr saved it.
     put_down();
     changed(&path, |saved| {
         saved["target"]["stdio"] = saved["target"]["stdio"]["command"].clone();
@@ -257,7 +257,7 @@ fn a_task_that_is_known_by_its_id_alone_is_followed_here_and_one_of_another_serv
 fn a_call_is_saved_somewhere_though_its_folder_cannot_be_written() {
     let elsewhere = tempfile::tempdir().unwrap();
     let demo = Demo::start(elsewhere.path());
-    // Nobody can make a file here.
+    // No user can make a file here.
     let mut call = crate::program::command(Path::new("/proc"), &["call", &demo.url, "weather", "city=Oslo"]);
     let ran = call.env("TMPDIR", elsewhere.path()).stdin(std::process::Stdio::null()).output().unwrap();
     let file = elsewhere.path().join("mrtr-weather.call.json");

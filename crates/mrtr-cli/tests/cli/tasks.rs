@@ -64,7 +64,7 @@ fn what_is_no_file_of_tasks_is_left_alone() {
     show("echo").says(2, &["`echo` is no id of a task", "`mrtr tasks list` has them"]);
     show(&"0".repeat(32)).says(1, &["there is no task 0000", "`mrtr tasks list --all`"]);
     assert!(!folder.path().join("tasks.sqlite-single-use").exists(), "one file has all that is kept");
-    // A database of another kind, which earlier versions made: what was used once. It is gone on with.
+    // A database of another kind, from an earlier version: used states. The server continues with it.
     drop(SqliteSingleUse::open(folder.path().join("tasks.sqlite-single-use"), SystemTime::now().into()).unwrap());
     Demo::start_with(folder.path(), &["--port", "0", "--db", "tasks.sqlite"]).kill();
     assert!(folder.path().join("tasks.sqlite-single-use-wal").exists(), "it was opened");

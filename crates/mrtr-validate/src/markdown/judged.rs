@@ -100,7 +100,7 @@ struct Text {
 impl Text {
     fn of(block: &Block) -> Self {
         let is_fragment = plain(&block.text).text.trim_start().starts_with('"');
-        // The brace stands on a line of its own, lest a comment on the last line swallow it.
+        // The brace is on a line of its own, so that a comment on the last line does not swallow it.
         let written = if is_fragment { format!("{{{}\n}}", block.text) } else { block.text.clone() };
         Self { plain: plain(&written), written, is_fragment }
     }

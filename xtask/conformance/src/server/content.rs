@@ -152,7 +152,7 @@ async fn text(_: Flow) -> Result<&'static str, Infallible> {
 }
 
 async fn bytes(_: Flow) -> Result<ResourceContents, Infallible> {
-    // Without a URI it is that of the resource.
+    // Without a URI, the URI is that of the resource.
     Ok(ResourceContents::Blob(BlobResourceContents::new("", PIXEL)))
 }
 

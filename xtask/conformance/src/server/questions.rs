@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) fn offer(builder: Builder) -> Builder {
     let tool = |name: &str| format!("test_input_required_result_{name}");
-    // It has nothing to carry, so a client may also answer before it is asked.
+    // The flow has nothing to carry, so a client may also answer before it is asked.
     let elicitation = Tool::new(tool("elicitation"), elicitation).state_policy(StatePolicy::WhenNeeded);
     builder
         .tool(elicitation.description("Asks a person"))
@@ -66,7 +66,7 @@ async fn list_roots(flow: Flow) -> Result<String, Failure> {
 /// Asks for a confirmation. The tool whose states can be redeemed once runs this too.
 pub(crate) async fn confirmed(flow: Flow) -> Result<&'static str, Failure> {
     let Confirmation { ok } = flow.elicit("confirm", "Please confirm").await?;
-    // A round is counted by the state that it came with: the first one came without.
+    // The state of a request counts its rounds: the first request has no state.
     let came_with_state = flow.round() > 1;
     Ok(match (ok, came_with_state) {
         (true, true) => "state-ok",
@@ -141,7 +141,8 @@ impl NamespacedInput for Approval {
 
 async fn approval(flow: Flow) -> Result<&'static str, Failure> {
     let pending = Pending { approver: "Ada".to_owned(), action: "deploy".to_owned() };
-    // This approver has decided by the time the client comes back. A real one is looked up by the interaction's id.
+    // This approver has decided by the time the client comes back. A real server looks the decision up by the
+    // interaction's id.
     let decided = async || (flow.round() > 1).then_some(Decision { approved: true });
     let Decision { approved } = flow.ask::<Approval>("sign_off", pending).until(decided).await?;
     Ok(if approved { "deployed" } else { "not deployed" })
@@ -166,7 +167,7 @@ pub(crate) fn offer_states(builder: Builder) -> Builder {
     builder
         .tool(single_use.description("Asks, and has a state carried that can be redeemed once"))
         .tool(Tool::new("test_state_only", state_only).description("Has a state carried twice, and asks nothing"))
-        // More than no round at all runs whenever one does: each yield point puts its flow down.
+        // More than zero rounds run whenever one does, so each yield point interrupts its flow.
         .shedder(ShedAbove(0))
 }
 

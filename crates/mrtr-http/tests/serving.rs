@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use log::Log;
-use mrtr_http::{Endpoint, Serve, serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve, http, router_at, serve};
 use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Prompt, Resource, Sealer, Server, Tool};
 use mrtr_state::{Key, KeyRing};
@@ -33,24 +33,123 @@ async fn a_port_that_is_taken() {
 }
 
 #[tokio::test]
-async fn serving_says_where_and_what_and_with_which_key() {
+async fn an_address_without_a_port_or_for_everyone_is_refused_with_what_to_write() {
+    let server = || Server::builder("empty", "1.0.0").build().unwrap();
+    for address in ["127.0.0.1", "localhost"] {
+        let served = serve(address, server()).await.unwrap_err();
+        let bound = Serve::new(Endpoint::anonymous(server())).bind(address).unwrap_err();
+        for error in [served, bound] {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert_eq!(error.to_string(), "no port: write 127.0.0.1:8000, or 127.0.0.1:0 for any free one");
+        }
+    }
+    let error = serve("0.0.0.0:8123", server()).await.unwrap_err().to_string();
+    let remedy = r#"Serve::new(Endpoint::new(server, authenticator)).bind("0.0.0.0:8123")?.run_until_signal()"#;
+    for words in ["`serve` lets every caller in", "0.0.0.0:8123 can be reached", "write 127.0.0.1:8123, or", remedy] {
+        assert!(error.contains(words), "{error}, without {words:?}");
+    }
+}
+
+#[tokio::test]
+async fn serving_says_where_and_what_and_with_which_key_and_to_whom() {
     let log = Log::of(&["mrtr_http"]);
     let tools = || Server::builder("shop", "1.2.3").tool(Tool::new("hello", hello)).tool(Tool::new("hi", hello));
     let tools = || tools().prompt(Prompt::new("hello", hello)).resource(Resource::new("shop://hello", "hello", hello));
     let sealer = Sealer::new(KeyRing::new(Key::new("k1", [7; 32]).unwrap()), "shop").unwrap();
-    let lasting = Endpoint::anonymous(tools().sealer(sealer).build().unwrap()).revision(Revision::Sep2322);
-    let serving = Serve::new(Endpoint::anonymous(tools().build().unwrap())).endpoint("/lasting", lasting);
+    let lasting = Endpoint::new(tools().sealer(sealer).build().unwrap(), OneToken).revision(Revision::Sep2322);
+    let serving = Serve::new(Endpoint::anonymous(tools().build().unwrap())).endpoint("/lasting", lasting).probes();
     let bound = serving.bind("127.0.0.1:0").unwrap();
     let address = bound.address().unwrap();
     bound.run(async {}).await.unwrap();
+    let router = router_at("/tools", Endpoint::anonymous(tools().build().unwrap()));
     let log = log.text();
-    let lines: Vec<_> = log.lines().collect();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("serving ")).collect();
+    let [lasting, passing, probes, routed] = lines[..] else { panic!("a line for each way, not {log}") };
     let counted = "server=shop version=1.2.3 tools=2 prompts=1 resources=1";
-    let [lasting, passing] = lines[..] else { panic!("a line for each path, not {log}") };
-    for (line, path, key) in [(lasting, "/lasting", "given"), (passing, "/mcp", "of this process only")] {
+    for (line, place, key, callers) in [
+        (lasting, &*format!("http://{address}/lasting"), "given", "authenticated"),
+        (passing, &format!("http://{address}/mcp"), "of this process only", "anonymous"),
+        (routed, "/tools, as a route of the application's", "of this process only", "anonymous"),
+    ] {
         assert!(line.starts_with("INFO "), "{line}");
-        for words in [&*format!("serving http://{address}{path}"), counted, &*format!("key={key}")] {
+        for words in
+            [&*format!("serving {place}"), counted, &*format!("key={key}"), &*format!("callers={callers}")]
+        {
             assert!(line.contains(words), "{line}, without {words:?}");
         }
     }
+    assert!(probes.contains(&format!("http://{address}/healthz and http://{address}/readyz")), "{probes}");
+    drop(router);
+}
+
+#[derive(Debug)]
+struct OneToken;
+
+#[async_trait::async_trait]
+impl Authenticator for OneToken {
+    async fn authenticate(&self, head: &http::request::Parts) -> Result<Identity, Challenge> {
+        match head.headers.get("authorization").map(http::HeaderValue::as_bytes) {
+            Some(b"Bearer secret") => Ok(Identity::anonymous()),
+            Some(b"Bearer weak") => Err(Challenge::new("Bearer").forbidden()),
+            _ => Err(Challenge::new("Bearer")),
+        }
+    }
+}
+
+/// Sends a request with these headers, and returns the status and the lines of the log about it.
+async fn refused(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (u16, Vec<String>) {
+    let log = Log::of(&["mrtr_http"]);
+    let mut request = http::Request::post("/mcp").header("content-type", "application/json");
+    request = request.header("accept", "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = endpoint.respond(request.body(http_body_util::Empty::new()).unwrap()).await;
+    (response.status().as_u16(), log.text().lines().map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_came_and_which_setting_would_allow_it() {
+    let endpoint = Endpoint::new(Server::builder("empty", "1.0.0").build().unwrap(), OneToken);
+    let (local, key) = (("host", "localhost:1"), ("authorization", "Bearer hunter2"));
+    let allow_host = r#"setting=Endpoint::allow_host("mcp.example.com")"#;
+    let allow_origin = r#"setting=Endpoint::allow_origin("https://app.example.com")"#;
+    let page = ("origin", "https://app.example.com");
+    let cases: [(&[(&str, &str)], u16, &[&str]); 6] = [
+        (&[("host", "mcp.example.com:8443")], 403, &[allow_host, "host=mcp.example.com:8443", "authorization=none"]),
+        (&[local, page, key], 403, &[allow_origin, "origin=https://app.example.com", "authorization=given"]),
+        (&[local, ("host", "localhost")], 403, &["setting=none: the client must send one `Host`"]),
+        (&[local], 401, &["asks for credentials", "the authenticator of Endpoint::new", "authorization=none"]),
+        (&[local, key], 401, &["asks for credentials", "authorization=given"]),
+        (&[local, ("authorization", "Bearer weak")], 403, &["this caller may not", "authorization=given"]),
+    ];
+    for (headers, status, words) in cases {
+        for level in ["INFO ", "DEBUG "] {
+            let (answered, lines) = refused(&endpoint, headers).await;
+            assert_eq!(answered, status, "{headers:?}");
+            let [line] = &lines[..] else { panic!("one line, not {lines:?}") };
+            assert!(line.starts_with(level), "{line}: INFO once for a cause");
+            assert!(line.contains(&format!("status={status}")) && !line.contains("hunter2"), "{line}");
+            for words in words {
+                assert!(line.contains(words), "{line}, without {words:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn clients_fill_neither_the_log_nor_its_memory_with_causes_that_they_make_up() {
+    let endpoint = Endpoint::anonymous(Server::builder("empty", "1.0.0").build().unwrap());
+    let mut told = 0;
+    for number in 0..200 {
+        let (_, lines) = refused(&endpoint, &[("host", &format!("h{number}.example"))]).await;
+        told += lines.iter().filter(|line| line.starts_with("INFO ")).count();
+    }
+    assert_eq!(told, 64);
+    let long = format!("https://{}\u{202e}", "x".repeat(5000));
+    let log = Log::of(&["mrtr_http"]);
+    let request = http::Request::post("/mcp").header("host", "localhost").header("origin", long.as_bytes());
+    endpoint.respond(request.body(http_body_util::Empty::new()).unwrap()).await;
+    let log = log.text();
+    assert!(log.contains("origin=https://xxx") && log.len() < 1000, "{log}");
 }

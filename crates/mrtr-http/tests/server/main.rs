@@ -16,6 +16,7 @@ mod hostile;
 mod http2;
 mod limits;
 mod origin;
+mod probes;
 mod queueing;
 mod revisions;
 mod runtimes;

@@ -109,10 +109,8 @@ async fn serve(listener: tokio::net::TcpListener, app: App, server: Server) -> R
     let _ = stop.send(());
     let drained = async {
         serving.await??;
-        // 3. Rounds of single-use tools whose client is gone finish what they began, and record it.
-        while server.detached() > 0 {
-            sleep(POLL).await;
-        }
+        // 3. Tasks are handed over, and rounds of single-use tools whose client is gone record what they began.
+        server.shut_down().await;
         anyhow::Ok(())
     };
     let nothing_waits = async {
@@ -184,5 +182,3 @@ const NOTICE: Duration = Duration::from_secs(10);
 
 /// The longest that rounds may take to end. Platforms kill what takes longer than they wait, often 30 seconds.
 const DRAIN: Duration = Duration::from_secs(15);
-
-const POLL: Duration = Duration::from_millis(50);

@@ -69,14 +69,13 @@ pub(crate) async fn serve(name: String) -> Result<()> {
         .tool(Tool::new("survey", survey))
         .tool(Tool::new("import", import).tasks(TaskPolicy::Required))
         .tool(Tool::new("pay", pay).single_use(Guard::new(store)))
-        .extension(tasks.clone())
+        .extension(tasks)
         .build()?;
     let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
     println!("listening on http://{}/mcp", bound.address()?);
-    // At the end no task is begun any more and what waits for a result is answered; then HTTP ends.
+    // At the end no task is begun any more and what waits for a result is answered; then HTTP ends, and last, what still
+    // runs is handed over.
     bound.run(standard_input_closes()).await?;
-    // Last, what still runs is handed over.
-    tasks.shut_down().await;
     Ok(())
 }
 

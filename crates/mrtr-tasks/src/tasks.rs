@@ -137,7 +137,7 @@ impl Tasks {
         drop(inner.running.subscribe().wait_for(|running| *running == 0).await);
         inner.leases.close();
         if before != Phase::ShuttingDown {
-            tracing::info!(tasks, "shutting down: running tasks are handed over");
+            tracing::info!(tasks, "shutting down: running tasks are done or handed over");
         }
     }
 

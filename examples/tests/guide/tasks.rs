@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mrtr::http::Bound;
 use mrtr::prelude::*;
 use mrtr::server::{TaskPolicy, testing};
 use mrtr::tasks::store::MemoryTaskStore;
@@ -18,10 +17,9 @@ async fn echo(flow: Flow) -> Result<String> {
     Ok(format!("Echo: {input}"))
 }
 
-/// Serves until it is told to end, and then hands over what still runs.
-async fn serve_with_tasks(bound: Bound, tasks: Tasks, told_to_end: impl Future<Output = ()> + Send) -> Result<()> {
-    bound.run(told_to_end).await?;
-    tasks.shut_down().await;
+/// Serves with probes until it is told to end, and then hands over what still runs.
+async fn serve_with_tasks(server: Server, told_to_end: impl Future<Output = ()> + Send) -> Result<()> {
+    Serve::new(Endpoint::anonymous(server)).probes().bind("127.0.0.1:0")?.run(told_to_end).await?;
     Ok(())
 }
 
@@ -41,13 +39,11 @@ async fn tidy_up(tasks: &Tasks) -> Result<usize> {
 
 #[tokio::test]
 async fn a_server_with_tasks_ends_when_it_is_told_to() -> Result<()> {
-    let tasks = Tasks::new(MemoryTaskStore::default());
     let server = Server::builder("echo", "1.0.0")
         .tool(Tool::new("echo", echo).tasks(TaskPolicy::Required))
-        .extension(tasks.clone())
+        .extension(Tasks::new(MemoryTaskStore::default()))
         .build()?;
-    let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
-    let serving = serve_with_tasks(bound, tasks, async {});
+    let serving = serve_with_tasks(server, async {});
     tokio::time::timeout(Duration::from_secs(20), serving).await?
 }
 

@@ -60,7 +60,7 @@ impl Drop for Demo {
 #[test]
 fn told_to_end_it_answers_what_waits_before_http_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let mut demo = Demo::start(folder.path());
+    let mut demo = Demo::start_with(folder.path(), &["--port", "0", "--probes"]);
     let mut stream = TcpStream::connect(("127.0.0.1", demo.port().parse::<u16>().unwrap())).unwrap();
     let body = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -69,6 +69,12 @@ fn told_to_end_it_answers_what_waits_before_http_ends() {
     write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("notifications/subscriptions/acknowledged")));
+    for (path, text) in [("/healthz", "alive"), ("/readyz", "ready")] {
+        let mut probe = TcpStream::connect(("127.0.0.1", demo.port().parse::<u16>().unwrap())).unwrap();
+        write!(probe, "GET {path} HTTP/1.1\r\nHost: 10.1.2.3\r\nConnection: close\r\n\r\n").unwrap();
+        let answer = std::io::read_to_string(probe).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(&format!("{text}\n")), "{answer}");
+    }
     let told = Command::new("kill").args(["-TERM", &demo.process.id().to_string()]).status().unwrap();
     assert!(told.success());
     let rest: Vec<_> = lines.collect();
@@ -86,6 +92,7 @@ fn it_says_its_address_its_tools_its_keys_and_what_to_try() {
     for said in [
         format!("serves at {}\n", demo.url),
         format!("tools: {}\n", names.join(", ")),
+        "callers: anonymous, every program on this machine\n".to_owned(),
         "keys:  made up for this process".to_owned(),
         "tasks: in memory".to_owned(),
         format!("  mrtr call {} weather city=Oslo\n", demo.url),

@@ -51,7 +51,7 @@ async fn told_to_end_it_answers_what_runs_and_hands_its_task_over_at_once() {
         "INFO shutting down: no new connections connections=",
         "requests=1 subscriptions=1",
         "INFO shutting down: no requests are under way",
-        "INFO shutting down: running tasks are handed over tasks=1",
+        "INFO shutting down: running tasks are done or handed over tasks=1",
         "INFO shut down",
     ];
     let mut rest = &*log;

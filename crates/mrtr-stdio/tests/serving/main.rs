@@ -7,5 +7,7 @@ mod ending;
 mod hostile;
 mod many;
 mod peer;
+#[cfg(unix)]
+mod process;
 mod sessions;
 mod subscriptions;

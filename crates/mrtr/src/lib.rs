@@ -11,6 +11,9 @@ extern crate self as mrtr;
 
 #[cfg(feature = "logging")]
 pub use logging::init_logging;
+/// Makes the async functions of an implementation fit a trait of ours, such as `Middleware`, `Authenticator` or
+/// `Transport`.
+pub use async_trait::async_trait;
 pub use mrtr_macros::data;
 pub use {mrtr_schema as schema, schemars, serde, serde_json};
 

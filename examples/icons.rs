@@ -33,7 +33,9 @@ async fn delete(flow: Flow, Note { id }: Note) -> Result<String> {
 
 /// A picture that comes with the list, so that a host fetches nothing.
 fn picture(colour: &str) -> Icon {
-    let svg = format!("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'><path fill='{colour}' d='M1 1h7v7z'/></svg>");
+    let svg = format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'><path fill='{colour}' d='M1 1h7v7z'/></svg>"
+    );
     let mut icon = Icon::new(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg)));
     icon.mime_type = Some("image/svg+xml".into());
     icon.sizes = Some(vec!["any".into()]);

@@ -9,11 +9,11 @@ pub mod prelude;
 // What `#[data]` writes begins with `::mrtr`, in this crate's own examples as in a user's programs.
 extern crate self as mrtr;
 
-#[cfg(feature = "logging")]
-pub use logging::init_logging;
 /// Makes the async functions of an implementation fit a trait of ours, such as `Middleware`, `Authenticator` or
 /// `Transport`.
 pub use async_trait::async_trait;
+#[cfg(feature = "logging")]
+pub use logging::init_logging;
 pub use mrtr_macros::data;
 pub use {mrtr_schema as schema, schemars, serde, serde_json};
 

@@ -13,7 +13,6 @@
 //! Delete a note: may destroy something, a second call changes nothing further (https://notes.example.com/delete.png)
 //! ```
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use mrtr::prelude::*;
 use mrtr::schema::implementation::IconTheme;
 use mrtr::schema::tools::ToolAnnotations;
@@ -31,12 +30,9 @@ async fn delete(flow: Flow, Note { id }: Note) -> Result<String> {
     Ok(format!("Note {id} is deleted"))
 }
 
-/// A picture that comes with the list, so that a host fetches nothing.
-fn picture(colour: &str) -> Icon {
-    let svg = format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'><path fill='{colour}' d='M1 1h7v7z'/></svg>"
-    );
-    let mut icon = Icon::new(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg)));
+/// A picture that comes with the list, so that a host fetches nothing: a triangle.
+fn triangle() -> Icon {
+    let mut icon = Icon::new(TRIANGLE);
     icon.mime_type = Some("image/svg+xml".into());
     icon.sizes = Some(vec!["any".into()]);
     icon
@@ -68,9 +64,9 @@ fn server() -> Result<Server> {
     Ok(Server::builder("notes", "1.0.0")
         .title("Notes")
         .define(|server| server.description = Some("the notebook of a team".into()))
-        .icons([picture("teal")])
-        .tool(Tool::new("find_notes", find).title("Find notes").annotations(reads()).icons([picture("navy")]))
-        .tool(delete.icons([on_dark("https://notes.example.com/delete.png"), picture("maroon")]))
+        .icons([triangle()])
+        .tool(Tool::new("find_notes", find).title("Find notes").annotations(reads()).icons([triangle()]))
+        .tool(delete.icons([on_dark("https://notes.example.com/delete.png"), triangle()]))
         .build()?)
 }
 
@@ -102,3 +98,7 @@ async fn main() -> Result<()> {
 fn first(icons: Option<&[Icon]>) -> &str {
     icons.and_then(<[Icon]>::first).map_or("no icon", |icon| icon.src.as_str())
 }
+
+const TRIANGLE: &str = "data:image/svg+xml;base64,\
+    PHN2ZyB4bWxucz0naHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmcnIHZpZXdCb3g9JzAgMCA5IDknPjxw\
+    YXRoIGZpbGw9J3RlYWwnIGQ9J00xIDFoN3Y3eicvPjwvc3ZnPg==";

@@ -311,12 +311,14 @@ async fn render(flow: Flow) -> Result<String> {
             frames = farm.render() => frames,
             reason = flow.cancelled() => {
                 farm.stop();
-                let text = if reason == StopReason::Shutdown { "later" } else { "not at all" };
-                Err(text.into())
+                match reason {
+                    StopReason::Cancelled => Err("cancelled".into()), // recorded: nothing begins it again
+                    _ => std::future::pending().await, // not recorded: another run begins it again
+                }
             }
         }
     };
-    let frames: u32 = flow.step("render", work).await?;
+    let frames: u32 = flow.step("render", work).idempotent().await?;
     Ok(format!("{frames} frames"))
 }
 

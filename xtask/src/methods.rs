@@ -1,5 +1,6 @@
 //! `cargo xtask methods`: every public method of the main types, with a place of the guide or an example that shows it.
 
+mod by_macros;
 mod shown;
 
 use std::fmt::Write as _;
@@ -107,6 +108,7 @@ fn methods(files: &[SourceFile], type_name: &str) -> Vec<Method> {
             }
         }
     }
+    found.extend(by_macros::methods(files, type_name));
     found
 }
 

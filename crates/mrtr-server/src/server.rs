@@ -362,6 +362,25 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the server that people see.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.define(|info| info.title = Some(title.into()))
+    }
+
+    /// Changes any other member of what the server says of itself.
+    ///
+    /// ```
+    /// # use mrtr_server::Server;
+    /// let builder = Server::builder("notes", "1.0.0").title("Notes").define(|info| {
+    ///     info.description = Some("The notebook of a team".into());
+    ///     info.website_url = Some("https://notes.example.com".into());
+    /// });
+    /// ```
+    pub fn define(mut self, change: impl FnOnce(&mut Implementation)) -> Self {
+        change(&mut self.info);
+        self
+    }
+
     /// Gives the server icons.
     pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
         self.info.icons = Some(icons.into_iter().collect());

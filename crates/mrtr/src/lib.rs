@@ -9,6 +9,9 @@ pub mod prelude;
 // What `#[data]` writes begins with `::mrtr`, in this crate's own examples as in a user's programs.
 extern crate self as mrtr;
 
+/// Makes the async functions of an implementation fit a trait of ours, such as `Middleware`, `Authenticator` or
+/// `Transport`.
+pub use async_trait::async_trait;
 #[cfg(feature = "logging")]
 pub use logging::init_logging;
 pub use mrtr_macros::data;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
@@ -107,6 +108,26 @@ impl Uses {
         }
     }
 
+    /// Reads what stands in a macro with a syntax of its own, such as `select!`: methods of variables, and no chains.
+    fn read_tokens(&mut self, tokens: TokenStream) {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
+            match (token, &tokens[at + 1..]) {
+                (
+                    TokenTree::Ident(variable),
+                    [TokenTree::Punct(dot), TokenTree::Ident(method), TokenTree::Group(_), ..],
+                ) if dot.as_char() == '.' => {
+                    let name = variable.to_string();
+                    if let Some(of) = self.variables.get(&name).copied().or_else(|| usual(&name)) {
+                        self.found.insert((of, method.to_string()));
+                    }
+                }
+                (TokenTree::Group(group), _) => self.read_tokens(group.stream()),
+                _ => {}
+            }
+        }
+    }
+
     fn type_of(&self, expression: &Expr) -> Option<&'static str> {
         match expression {
             Expr::Path(path) => {
@@ -175,6 +196,8 @@ impl<'ast> Visit<'ast> for Uses {
             let mut inner = Uses { found: BTreeSet::new(), variables: self.variables.clone() };
             arguments.iter().for_each(|argument| inner.visit_expr(argument));
             self.found.append(&mut inner.found);
+        } else {
+            self.read_tokens(call.tokens.clone());
         }
     }
 }
@@ -264,6 +287,13 @@ mod tests {
         let code =
             "fn f(given: &Tasks, other: mrtr::server::Builder) { assert!(given.view(1)); other.state(1); x.state(2); }";
         assert_eq!(uses(code), ["ServerBuilder::state", "Tasks::view"]);
+    }
+
+    #[test]
+    fn a_macro_with_a_syntax_of_its_own_is_looked_into() {
+        let code =
+            "async fn f(flow: Flow) { tokio::select! { _ = flow.cancelled() => { tasks.view(1); } x = y.go() => x } }";
+        assert_eq!(uses(code), ["Flow::cancelled", "Tasks::view"]);
     }
 
     #[test]

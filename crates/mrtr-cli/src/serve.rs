@@ -5,11 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::get;
 use mrtr::http::{Endpoint, router_at};
+use mrtr::server::transport::{Inventory, end_signal};
 use mrtr::server::{Guard, Server};
 use mrtr::tasks::{MemoryTaskStore, Tasks};
 use mrtr::{SqliteDatabase, SqliteSingleUse, SqliteTaskStore};
@@ -30,6 +34,9 @@ pub(crate) struct Options {
     /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     stdio: bool,
+    /// Answer probes too: /healthz says that it runs, /readyz that it takes requests
+    #[arg(long, conflicts_with = "stdio")]
+    probes: bool,
     /// Keep tasks, and which states were used, in this SQLite file, which is made if there is none
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
@@ -50,7 +57,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let address = listener.local_addr()?;
     let visits = Visits::at(format!("http://{address}"));
     let page = visits.clone().page();
-    let parts = Parts { sealer: keys.sealer.clone(), tasks: tasks.clone(), single_use, visits };
+    let parts = Parts { sealer: keys.sealer.clone(), tasks, single_use, visits };
     let server = demo::server(parts).map_err(|error| anyhow!("the demo server cannot be built: {error:?}"))?;
     if options.stdio {
         anstream::eprintln!("{}", styled(QUIET, "mrtr-demo serves on standard input and output"));
@@ -58,12 +65,15 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         mrtr::stdio::serve(server).await?;
     } else {
         // Ctrl-C must work before the introduction says that it does.
-        let ending = Ending::listen()?;
-        introduce(address, &keys, &options);
-        let site = page.merge(router_at("/mcp", Endpoint::anonymous(server.clone())));
-        until_told_to_end(ending, listener, site, &server).await?;
+        let told_to_end = end_signal()?;
+        introduce(address, &server.inventory(), &keys, &options);
+        let readiness = Readiness(Arc::new(AtomicBool::new(true)));
+        let mut site = page.merge(router_at("/mcp", Endpoint::anonymous(server.clone())));
+        if options.probes {
+            site = site.merge(probes(readiness.clone()));
+        }
+        until_told_to_end(told_to_end, readiness, listener, site, &server).await?;
     }
-    tasks.shut_down().await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,11 +142,13 @@ fn stores(db: Option<&Path>) -> Result<(Tasks, Guard)> {
 }
 
 /// Tells the person what the server offers, and what to try.
-fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
+fn introduce(address: SocketAddr, inventory: &Inventory, keys: &Keys, options: &Options) {
     use anstream::eprintln;
     let url = format!("http://{address}/mcp");
-    eprintln!("{} serves at {}", styled(NAME, "mrtr-demo"), styled(NAME, &url));
-    eprintln!("  tools: {}", demo::TOOLS.join(", "));
+    let Inventory { name, version, tools, .. } = inventory;
+    eprintln!("{} {version} serves at {}", styled(NAME, name), styled(NAME, &url));
+    eprintln!("  {tools} tools: {}", demo::TOOLS.join(", "));
+    eprintln!("  callers: anonymous, every program on this machine");
     eprintln!("  keys:  {}", keys.from);
     match &options.db {
         Some(path) => eprintln!("  tasks: {} (mrtr tasks list --db {})", path.display(), path.display()),
@@ -155,59 +167,62 @@ fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
     eprintln!("Ctrl-C ends it.");
 }
 
-/// Serves until the process is told to end, and then gives open requests some time. Requests that would wait for longer
-/// are answered first, and no new task begins; tasks are handed over after HTTP has ended.
-async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router, server: &Server) -> Result<()> {
+/// Serves until the process is told to end, and then ends in order: open requests have some time, those that would wait
+/// for longer are answered first, and tasks are handed over last.
+async fn until_told_to_end(
+    told_to_end: impl Future<Output = ()>,
+    readiness: Readiness,
+    listener: TcpListener,
+    site: Router,
+    server: &Server,
+) -> Result<()> {
     let (told, is_told) = tokio::sync::oneshot::channel::<()>();
     let serving = axum::serve(listener, site).with_graceful_shutdown(async { drop(is_told.await) });
     let serving = tokio::spawn(serving.into_future());
-    ending.told().await;
+    told_to_end.await;
+    let begun = Instant::now();
+    readiness.0.store(false, Ordering::Relaxed);
+    anstream::eprintln!("Ending: open requests have {} s. Ctrl-C again ends it at once.", GRACE.as_secs());
     server.begin_shutdown();
     drop(told);
-    match tokio::time::timeout(GRACE, serving).await {
+    let ended = match tokio::time::timeout(GRACE, serving).await {
         Ok(ended) => ended?.context("the server failed"),
         // A client has left its stream open.
         Err(_) => Ok(()),
+    };
+    // A step that has begun is worth some time, whatever the requests have taken of it.
+    let left = GRACE.saturating_sub(begun.elapsed()).max(LEAST_FOR_TASKS);
+    if tokio::time::timeout(left, server.shut_down()).await.is_err() {
+        anstream::eprintln!("Ended, although a task still ran: another process continues it once its lease is over.");
+    } else {
+        anstream::eprintln!("Ended: no request is open, and no task runs.");
     }
+    ended
 }
 
-/// The signals by which a person (Ctrl-C) or the platform ends the server. It listens from the moment when it is made.
-struct Ending {
-    #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 2],
-}
+/// False once the process is told to end.
+#[derive(Clone)]
+struct Readiness(Arc<AtomicBool>);
 
-impl Ending {
-    #[cfg(unix)]
-    fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { signals: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
-    }
-
-    #[cfg(unix)]
-    async fn told(mut self) {
-        let [interrupt, terminate] = &mut self.signals;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+/// The routes for probes, as `mrtr_http::Serve` has them.
+fn probes(readiness: Readiness) -> Router {
+    let is_ready = async move || {
+        if readiness.0.load(Ordering::Relaxed) {
+            (StatusCode::OK, "ready\n")
+        } else {
+            (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
         }
-    }
-
-    #[cfg(not(unix))]
-    fn listen() -> io::Result<Self> {
-        Ok(Self {})
-    }
-
-    #[cfg(not(unix))]
-    async fn told(self) {
-        drop(tokio::signal::ctrl_c().await);
-    }
+    };
+    Router::new().route("/healthz", get(async || "alive\n")).route("/readyz", get(is_ready))
 }
 
 const VARIABLE: &str = "MRTR_STATE_KEYS";
 
 /// The time that open requests have once the server is told to end.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// The time that tasks have at least, when requests have taken all of it.
+const LEAST_FOR_TASKS: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:

@@ -18,6 +18,8 @@ mod heavy_requests;
 mod http2_streams;
 mod link;
 mod origin;
+mod probes;
+mod refusals;
 mod rejection;
 mod request_body;
 mod respond;

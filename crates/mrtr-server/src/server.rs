@@ -165,18 +165,48 @@ impl Server {
     ///
     /// `mrtr_http::Serve` and `mrtr_stdio::serve` do this by themselves. An application with an HTTP server of its own
     /// calls this before it ends that server, and again while requests are still answered, since a subscription may
-    /// begin late. It cannot be undone.
+    /// begin late. After its HTTP server it calls [`shut_down`](Self::shut_down). It cannot be undone.
     ///
     /// ```
     /// # use mrtr_server::Server;
     /// let server = Server::builder("empty", "1.0.0").build()?;
     /// server.begin_shutdown();
-    /// // Now the HTTP server ends; tasks are handed over last, with `Tasks::shut_down`.
+    /// // Now the HTTP server ends, and then `server.shut_down().await` hands tasks over.
     /// # Ok::<(), mrtr_server::BuildError>(())
     /// ```
     pub fn begin_shutdown(&self) {
         self.0.parts.extensions.iter().for_each(|extension| extension.shutdown_begins());
         self.changes().end_subscriptions();
+    }
+
+    /// Ends the server's work beside requests: extensions hand theirs over, such as running tasks, and rounds of
+    /// single-use tools whose client is gone record the step that they are in.
+    ///
+    /// `mrtr_http::Serve` and `mrtr_stdio::serve` do this by themselves. An application with an HTTP server of its own
+    /// calls this after that server has ended, with a limit, since a step may take long. It also does what
+    /// [`begin_shutdown`](Self::begin_shutdown) does. Calling it again is fine.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_server::Server;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::builder("empty", "1.0.0").build()?;
+    /// // The HTTP server has ended.
+    /// tokio::time::timeout(Duration::from_secs(15), server.shut_down()).await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn shut_down(&self) {
+        self.begin_shutdown();
+        for extension in &self.0.parts.extensions {
+            extension.shut_down().await;
+        }
+        let rounds = self.detached();
+        while self.detached() > 0 {
+            tokio::time::sleep(DETACHED_POLL).await;
+        }
+        if rounds > 0 {
+            tracing::info!(rounds, "shutting down: single-use rounds without a client are recorded");
+        }
     }
 
     /// The sealer of the server's states: for a host that seals something of its own with the same keys.
@@ -197,11 +227,14 @@ impl Server {
     }
 
     /// Counts the rounds of single-use tools that run. They continue when their connection is gone, until what they
-    /// began is recorded. A process should wait for them before it ends.
+    /// began is recorded. A process should wait for them before it ends, as [`shut_down`](Self::shut_down) does.
     pub fn detached(&self) -> usize {
         self.0.parts.shared.detached.running()
     }
 }
+
+/// The time between two looks at whether the rounds without a client have ended.
+const DETACHED_POLL: Duration = Duration::from_millis(20);
 
 /// The server's response to a message that came over a transport with sessions.
 ///

@@ -7,5 +7,7 @@ pub use crate::protocol::offers::Offers;
 pub use crate::protocol::reply::{ReplyStream, Stage};
 pub use crate::server::Received;
 pub use crate::session::{LegacyMessage, LegacyReply, ListenError, SessionEvent, SessionId, SessionStream, Sessions};
+#[cfg(feature = "signal")]
+pub use crate::support::end_signal::end_signal;
 pub use crate::support::fair::{Account, CallerKey, FairPool, Full, Holding};
 pub use crate::support::permit::Permit;

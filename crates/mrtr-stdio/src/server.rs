@@ -156,7 +156,8 @@ impl Stdio {
     }
 
     /// Serves on stdin and stdout, until stdin ends or the process gets SIGTERM or SIGINT. Then requests that run have
-    /// [a moment](Self::shutdown_timeout) to end.
+    /// [a moment](Self::shutdown_timeout) to end, and tasks are handed over
+    /// ([`Server::shut_down`](mrtr_server::Server::shut_down)). A second signal ends the process at once.
     ///
     /// The process gives up both streams for this. On Unix, what handlers print to stdout goes to stderr from now on,
     /// since the client would take it for messages; and stdin is empty for handlers and for the processes that they
@@ -174,6 +175,8 @@ impl Stdio {
         R: AsyncRead + Send + Unpin,
         W: AsyncWrite + Send + Unpin,
     {
-        connection::serve(self.server, self.options, (read, write), std::future::pending(), || {}).await
+        // The server may have other connections, so this ends nothing of it.
+        let finish = connection::finish_detached(self.server.clone());
+        connection::serve(self.server, self.options, (read, write), (std::future::pending(), || {}, finish)).await
     }
 }

@@ -38,6 +38,11 @@ impl Extension for Tasks {
         self.stop_claiming();
     }
 
+    async fn shut_down(&self) {
+        // The method of `Tasks` itself.
+        Self::shut_down(self).await;
+    }
+
     fn owns(&self, method: &str, revision: Revision) -> bool {
         let is_core = revision.has(Feature::CoreTasks);
         (is_core || revision.has(Feature::TasksExtension)) && Self::owns_method(method, is_core)

@@ -114,7 +114,8 @@ impl Tasks {
     /// this one when it comes back. Steps that have begun have the [grace](TaskOptions::grace) of the options to
     /// finish. Requests that wait for a result get an error.
     ///
-    /// A process calls this last, after its transport has ended. The transport has first told the server that it ends
+    /// `mrtr_http::Serve`, `mrtr_stdio::serve` and [`Server::shut_down`](mrtr_server::Server::shut_down) do this by
+    /// themselves, after the transport has answered its requests. The transport has first told the server that it ends
     /// ([`Server::begin_shutdown`](mrtr_server::Server::begin_shutdown)): from then on this instance begins no task,
     /// and it answers each `tasks/result` that blocks, so that none holds the transport up.
     ///
@@ -129,11 +130,15 @@ impl Tasks {
     /// ```
     pub async fn shut_down(&self) {
         let inner = &self.0;
-        inner.phase.send_replace(Phase::ShuttingDown);
+        let before = inner.phase.send_replace(Phase::ShuttingDown);
+        let tasks = inner.running_here().len();
         inner.signals().values().for_each(|signal| signal.raise(StopReason::Shutdown));
         // The sender is this value's own, so that it does not go away meanwhile.
         drop(inner.running.subscribe().wait_for(|running| *running == 0).await);
         inner.leases.close();
+        if before != Phase::ShuttingDown {
+            tracing::info!(tasks, "shutting down: running tasks are handed over");
+        }
     }
 
     /// Takes on no more work, and ends requests that wait for a result with an error.

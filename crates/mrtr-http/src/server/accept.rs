@@ -12,6 +12,7 @@ use mrtr_server::transport::{CallerKey, FairPool, Holding};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::connection::{Timeouts, serve_connection};
 use super::router::Mounts;
@@ -25,8 +26,8 @@ pub(super) struct Shared {
     /// The signal that a place is free again.
     pub(super) freed: Arc<watch::Sender<()>>,
     pub(super) timeouts: Timeouts,
-    /// True once the server is to stop.
-    pub(super) stopped: watch::Receiver<bool>,
+    /// The time at which what still runs is dropped, once the server is to stop.
+    pub(super) stopped: watch::Receiver<Option<Instant>>,
 }
 
 /// A connection that has its place.
@@ -45,7 +46,7 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
     let mut connections = JoinSet::new();
     let mut waiting = WaitingConnections::default();
     let mut freed = shared.freed.subscribe();
-    loop {
+    let deadline = loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 // The connection is accepted before there is a place for it. If a place came first, each thread would
@@ -65,7 +66,7 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
             () = tokio::time::sleep(IDLE_POLL), if !waiting.is_empty() => {}
             // A set keeps what its tasks gave until it is asked for it.
             Some(_) = connections.join_next() => {}
-            () = stop_requested(&mut shared.stopped) => break,
+            deadline = stop_requested(&mut shared.stopped) => break deadline.unwrap_or_else(|| after(shared.timeouts.shutdown)),
         }
         // From here on, this thread sees each place that is given back.
         freed.mark_unchanged();
@@ -78,30 +79,34 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
                 freed.send_replace(());
             });
         }
-    }
+    };
     // From here on, the system refuses new connections: a load balancer takes them elsewhere.
     drop((listener, waiting));
-    let drained = tokio::time::timeout(shared.timeouts.shutdown, drain(graceful, &shared.mounts)).await;
-    if drained.is_err() {
-        tracing::warn!(connections = connections.len(), "what still runs is dropped");
+    if tokio::time::timeout_at(deadline, drain(graceful, &shared.mounts)).await.is_err() {
+        tracing::warn!(
+            connections = connections.len(),
+            "`shutdown_timeout` is over: what still runs on these connections is dropped"
+        );
     }
     Ok(())
 }
 
-/// Waits until the server is to stop. A sender that is gone counts too: then the server is gone.
-async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
+/// Waits until the server is to stop, and returns the time at which what still runs is dropped; `None` if the sender is
+/// gone, and the server with it.
+async fn stop_requested(stopped: &mut watch::Receiver<Option<Instant>>) -> Option<Instant> {
+    stopped.wait_for(Option::is_some).await.ok().and_then(|deadline| *deadline)
 }
 
-/// Lets running requests finish, also those that continue without a connection. Subscriptions, and requests that wait
-/// for the result of a task, would not end by themselves, so this tells their servers first.
+/// Returns the time after this long from now; of a limit that no clock can tell, a time that is far off.
+pub(super) fn after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + FAR_OFF)
+}
+
+/// Lets running requests finish. Subscriptions, and requests that wait for the result of a task, would not end by
+/// themselves, so this tells their servers first.
 async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
-    let mut finished = pin!(async {
-        graceful.shutdown().await;
-        while mounts.detached() > 0 {
-            tokio::time::sleep(DRAIN_POLL).await;
-        }
-    });
+    let mut finished = pin!(graceful.shutdown());
     loop {
         // Again and again: a subscription may begin just now, from a request that was on its way.
         mounts.begin_shutdown();
@@ -166,13 +171,16 @@ fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
     }
 }
 
+/// Thirty years.
+const FAR_OFF: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
 /// The pause before the server accepts another connection, after it could not accept one.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
 /// The time between two looks for a connection that makes way for one that waits.
 const IDLE_POLL: Duration = Duration::from_millis(100);
 
-/// The time between two looks at whether the running requests have ended.
+/// The time between two times that servers are told to end subscriptions.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
 /// The most connections that wait on a thread. Beyond it, the server closes those of the address that has most.

@@ -11,6 +11,7 @@ use super::authenticate::Authenticator;
 use super::budget::UNCOUNTED;
 use super::forwarded::Proxies;
 use super::origin::Allowed;
+use super::refusals::Refusals;
 
 /// The options that the operator set on an endpoint. All of its clones share the pools.
 #[derive(Debug, Clone)]
@@ -18,13 +19,33 @@ pub(super) struct EndpointConfig {
     pub(super) revision: Revision,
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) authenticator: Arc<dyn Authenticator>,
+    pub(super) callers: Callers,
     pub(super) allowed: Allowed,
+    pub(super) refusals: Arc<Refusals>,
     pub(super) body_limit: usize,
     pub(super) json_depth: usize,
     pub(super) body_timeout: Duration,
     pub(super) keep_alive: Duration,
     pub(super) proxies: Proxies,
     pub(super) pools: Arc<Pools>,
+}
+
+/// The callers of an endpoint, for the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Callers {
+    /// Every caller that can reach it.
+    Anonymous,
+    /// Those that its authenticator lets in.
+    Authenticated,
+}
+
+impl Callers {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Anonymous => "anonymous",
+            Self::Authenticated => "authenticated",
+        }
+    }
 }
 
 impl EndpointConfig {

@@ -201,7 +201,9 @@ pub(super) struct Timeouts {
     pub(super) header: Duration,
     /// The time for a client to read some of what it is sent.
     pub(super) write: Duration,
-    /// The time for running requests, once the operator has told the server to stop.
+    /// The time between the end's beginning and the first connection that is refused.
+    pub(super) notice: Duration,
+    /// The time for all of the end.
     pub(super) shutdown: Duration,
 }
 

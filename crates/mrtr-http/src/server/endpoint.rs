@@ -12,14 +12,14 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
-use mrtr_server::transport::{FairPool, Holding, Permit, Received};
+use mrtr_server::transport::{FairPool, Holding, Inventory, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
 use super::accounts::{Accounts, Charges, Pools};
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::budget::{BodyReservation, UNCOUNTED};
-use super::config::{EndpointConfig, all_capabilities};
+use super::config::{Callers, EndpointConfig, all_capabilities};
 use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
 use super::heavy_requests::HeavyRequests;
@@ -103,11 +103,17 @@ impl Endpoint {
     /// # Ok(()) }
     /// ```
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
+        Self::with(server, Arc::new(authenticator), Callers::Authenticated)
+    }
+
+    fn with(server: Server, authenticator: Arc<dyn Authenticator>, callers: Callers) -> Self {
         let config = EndpointConfig {
             revision: Revision::default(),
             capabilities: Arc::new(all_capabilities()),
-            authenticator: Arc::new(authenticator),
+            authenticator,
+            callers,
             allowed: Allowed::default(),
+            refusals: Arc::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
             json_depth: Self::DEFAULT_JSON_DEPTH,
             body_timeout: Self::DEFAULT_BODY_TIMEOUT,
@@ -126,7 +132,7 @@ impl Endpoint {
 
     /// Creates an endpoint that serves every caller that can reach it.
     pub fn anonymous(server: Server) -> Self {
-        Self::new(server, Anonymous)
+        Self::with(server, Arc::new(Anonymous), Callers::Anonymous)
     }
 
     fn set(mut self, change: impl FnOnce(&mut EndpointConfig)) -> Self {
@@ -249,6 +255,15 @@ impl Endpoint {
         self.set(|config| config.keep_alive = every)
     }
 
+    /// Logs that it is served from now on, and where.
+    pub(super) fn log(&self, place: &str) {
+        let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
+            self.server.inventory();
+        let key = if states_outlive_process { "given" } else { "of this process only" };
+        let callers = self.config.callers.as_str();
+        tracing::info!(server = name, version, tools, prompts, resources, key, callers, "serving {place}");
+    }
+
     /// Returns the server behind the endpoint.
     pub fn server(&self) -> &Server {
         &self.server
@@ -282,14 +297,15 @@ impl Endpoint {
         if head.method != Method::POST {
             return Box::pin(self.answer_without_body(&head, peer)).await;
         }
-        head::check(&head, &config.allowed)?;
+        head::check(&head, &config.allowed).map_err(|rejection| self.refused(rejection, &head))?;
         let length = body.size_hint();
         // A body with a known length has no transfer coding.
         if length.exact().is_none() && head::is_transfer_coded(&head.headers) {
             return Err(Rejection::TransferCoded);
         }
         // A caller that is not let in takes neither a permit nor memory for its body.
-        let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
+        let identity = config.authenticator.authenticate(&head).await;
+        let identity = identity.map_err(|challenge| self.refused(Rejection::Unauthenticated(challenge), &head))?;
         let accounts = peer.accounts(config, &head, &identity);
         let largest = config.largest_body();
         if length.lower() > largest as u64 {
@@ -336,6 +352,13 @@ impl Endpoint {
             }
         };
         self.answer_apart(reply, permit.into_inner(), &accounts, charges)
+    }
+
+    /// Tells the log of a refusal that a setting could change, and returns it.
+    #[cold]
+    pub(super) fn refused(&self, rejection: Rejection, head: &Parts) -> Rejection {
+        self.config.refusals.log(&rejection, head);
+        rejection
     }
 
     /// Answers with a stream, or with nothing.

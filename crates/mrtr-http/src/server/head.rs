@@ -12,9 +12,7 @@ use crate::header_text;
 
 /// Checks the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
-    if !allowed.allow(head) {
-        return Err(Rejection::ForeignOrigin);
-    }
+    allowed.check(head).map_err(Rejection::Foreign)?;
     if !is_json(&head.headers) {
         return Err(Rejection::NotJson);
     }

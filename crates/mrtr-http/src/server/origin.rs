@@ -22,28 +22,37 @@ impl Allowed {
         self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
     }
 
-    /// Returns true if a request is for an allowed host and, if a page sent it, from one.
-    pub(super) fn allow(&self, head: &Parts) -> bool {
-        self.allow_target(head) && self.allow_origins(&head.headers)
+    /// Checks that a request is for an allowed host and, if a page sent it, from one.
+    pub(super) fn check(&self, head: &Parts) -> Result<(), Foreign> {
+        self.check_target(head)?;
+        self.check_origins(&head.headers)
     }
 
-    /// Returns true if a request names only allowed hosts. It may name one in the target, in `Host`, or in both: then
-    /// both must be allowed, since some programs look at the one and some at the other.
-    fn allow_target(&self, head: &Parts) -> bool {
+    /// Checks that a request names only allowed hosts. It may name one in the target, in `Host`, or in both: then both
+    /// must be allowed, since some programs look at the one and some at the other.
+    fn check_target(&self, head: &Parts) -> Result<(), Foreign> {
         let target = head.uri.authority().map(Authority::as_str);
         let mut headers = head.headers.get_all(header::HOST).iter();
-        let header = headers.next();
-        let names_one = target.is_some() || header.is_some();
-        names_one
-            // Of two headers, a proxy could look at the one and the server at the other.
-            && headers.next().is_none()
-            && target.is_none_or(|target| self.allow_authority(target))
-            && header.is_none_or(|header| header.to_str().is_ok_and(|header| self.allow_authority(header)))
+        let header = headers.next().map(HeaderValue::to_str).transpose().map_err(|_| Foreign::Unclear)?;
+        // Of two headers, a proxy could look at the one and the server at the other.
+        if headers.next().is_some() || (target.is_none() && header.is_none()) {
+            return Err(Foreign::Unclear);
+        }
+        [target, header].into_iter().flatten().try_for_each(|authority| self.check_authority(authority))
     }
 
-    fn allow_origins(&self, headers: &HeaderMap) -> bool {
-        let mut origins = headers.get_all(header::ORIGIN).iter().map(HeaderValue::to_str);
-        origins.all(|origin| origin.is_ok_and(|origin| self.allow_origin(origin)))
+    fn check_authority(&self, authority: &str) -> Result<(), Foreign> {
+        let host = host_of(authority).ok_or(Foreign::Unclear)?;
+        if self.allow_host(host) { Ok(()) } else { Err(Foreign::Host(host.to_owned())) }
+    }
+
+    fn check_origins(&self, headers: &HeaderMap) -> Result<(), Foreign> {
+        headers.get_all(header::ORIGIN).iter().try_for_each(|origin| {
+            if origin.to_str().is_ok_and(|origin| self.allow_origin(origin)) {
+                return Ok(());
+            }
+            Err(Foreign::Origin(String::from_utf8_lossy(origin.as_bytes()).into_owned()))
+        })
     }
 
     /// Returns true if an origin is allowed. `null`, which pages without a host send, is allowed only by name.
@@ -62,6 +71,17 @@ impl Allowed {
         let is = |name: &str| host.eq_ignore_ascii_case(name);
         is("localhost") || is_loopback() || self.hosts.iter().any(|allowed| is(allowed))
     }
+}
+
+/// The part of a request's head that is not allowed.
+#[derive(Debug)]
+pub(super) enum Foreign {
+    /// The host that the request is for.
+    Host(String),
+    /// The origin of the page that sent the request.
+    Origin(String),
+    /// The request names no host, or names several, or one that cannot be read.
+    Unclear,
 }
 
 /// The host of an authority, without its port or the brackets of an IPv6 address. A user name stays in it, so an

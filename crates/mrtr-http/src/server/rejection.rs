@@ -3,12 +3,13 @@
 use http::StatusCode;
 
 use super::authenticate::Challenge;
+use super::origin::Foreign;
 
 /// The reason why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Rejection {
     NotFound,
-    ForeignOrigin,
+    Foreign(Foreign),
     NotPost,
     NotJson,
     Encoded,
@@ -41,7 +42,7 @@ impl Rejection {
     pub(super) fn status(&self) -> (StatusCode, &'static str) {
         match self {
             Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
-            Self::ForeignOrigin => {
+            Self::Foreign(_) => {
                 (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
             }
             Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),

@@ -58,7 +58,10 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
 
 /// Creates the response to a request that did not reach the server.
 pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
-    tracing::debug!(?rejection, "a request was refused");
+    if !matches!(rejection, Rejection::Foreign(_) | Rejection::Unauthenticated(_)) {
+        // The log has these already, with their causes.
+        tracing::debug!(?rejection, "a request was refused");
+    }
     let (status, text) = rejection.status();
     let closes = version < Version::HTTP_2 && rejection.leaves_body();
     let mut response = match rejection {

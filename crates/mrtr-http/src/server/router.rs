@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use axum::Router;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use mrtr_schema::Revision;
 use mrtr_server::Server;
-use mrtr_server::transport::Inventory;
 
 use super::connection::MAX_HEADERS;
 use super::endpoint::Endpoint;
 use super::link::Peer;
+use super::probes::{HEALTH, Probes, READINESS};
 use super::rejection::Rejection;
 use super::respond::reject;
 use super::response_body::ResponseBody;
@@ -69,42 +69,67 @@ pub fn router_for(server: Server, revision: Revision) -> Router {
 /// # Ok::<(), mrtr_server::BuildError>(())
 /// ```
 pub fn router_at(path: &str, endpoint: Endpoint) -> Router {
+    endpoint.log(&format!("{path}, as a route of the application's"));
     Router::new().route_service(path, endpoint)
 }
 
-/// Endpoints by path.
-#[derive(Debug, Clone)]
-pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
+/// Everything that a server of ours serves: endpoints by path, and the routes for probes.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    pub(super) endpoints: BTreeMap<String, Endpoint>,
+    pub(super) probes: Option<Probes>,
+}
 
 impl Mounts {
     pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
         let version = request.version();
-        let answered = match self.0.get(request.uri().path()) {
+        let path = request.uri().path();
+        let answered = match self.endpoints.get(path) {
             // On HTTP/1, hyper counts the headers.
             _ if request.headers().len() > MAX_HEADERS => Err(Rejection::TooManyHeaders),
             Some(endpoint) => endpoint.answer(request, peer).await,
-            None => Err(Rejection::NotFound),
+            None => self.probe(request.method(), path).ok_or(Rejection::NotFound),
         };
         answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
     /// Logs what is served from now on, and where: a line for each path.
     pub(super) fn log(&self, address: SocketAddr) {
-        for (path, endpoint) in &self.0 {
-            let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
-                endpoint.server().inventory();
-            let key = if states_outlive_process { "given" } else { "of this process only" };
-            tracing::info!(server = name, version, tools, prompts, resources, key, "serving http://{address}{path}");
+        for (path, endpoint) in &self.endpoints {
+            endpoint.log(&format!("http://{address}{path}"));
+        }
+        if self.probes.is_some() {
+            tracing::info!("serving probes: http://{address}{HEALTH} and http://{address}{READINESS}");
+        }
+    }
+
+    /// Answers a probe, if this is one.
+    fn probe(&self, method: &Method, path: &str) -> Option<Response<ResponseBody>> {
+        self.probes.as_ref()?.answer(method, path)
+    }
+
+    /// Fails the readiness probe from now on.
+    pub(super) fn begin_end(&self) {
+        if let Some(probes) = &self.probes {
+            probes.begin_end();
         }
     }
 
     /// Tells each server to answer the requests that would wait for long, and to end its subscriptions.
     pub(super) fn begin_shutdown(&self) {
-        self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
+        self.endpoints.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }
 
-    /// Returns the number of rounds that continue without a connection.
-    pub(super) fn detached(&self) -> usize {
-        self.0.values().map(|endpoint| endpoint.server().detached()).sum()
+    /// Ends the work of each server beside its requests.
+    pub(super) async fn shut_down(&self) {
+        for endpoint in self.endpoints.values() {
+            endpoint.server().shut_down().await;
+        }
+    }
+
+    /// Counts the requests that run, and the subscriptions.
+    pub(super) fn under_way(&self) -> (usize, usize) {
+        let pools = || self.endpoints.values().map(|endpoint| &endpoint.config.pools);
+        (pools().map(|pools| pools.requests.used()).sum(), pools().map(|pools| pools.subscriptions.used()).sum())
     }
 }

@@ -10,16 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_server::Server;
-use mrtr_server::transport::FairPool;
+use mrtr_server::transport::{FairPool, end_signal};
 use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
-use super::accept::{Shared, accept};
+use super::accept::{Shared, accept, after};
 use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS, Timeouts};
 use super::endpoint::Endpoint;
+use super::probes::Probes;
 use super::router::{Mounts, PATH};
 
-/// Serves the published revision at `/mcp` on this machine alone, until the process ends.
+/// Serves the published revision at `/mcp` on this machine alone, until SIGTERM or Ctrl-C.
+///
+/// Then it [ends in order](Bound::run), and returns. A second signal ends the process at once. For signal handlers of
+/// your own, use [`Serve`] and [`Bound::run`].
 ///
 /// To serve others, say who may call: [`Endpoint::new`] with an authenticator, and [`Serve`].
 ///
@@ -46,12 +51,16 @@ use super::router::{Mounts, PATH};
 /// # Ok(()) }
 /// ```
 pub async fn serve(address: impl ToSocketAddrs, server: Server) -> io::Result<()> {
-    let addresses: Vec<_> = address.to_socket_addrs()?.collect();
-    if !addresses.iter().all(|address| address.ip().is_loopback()) {
-        let text = "anybody could call: serve others with `Serve` and an endpoint that says who may";
+    let addresses = resolve(address)?;
+    if let Some(public) = addresses.iter().find(|address| !address.ip().is_loopback()) {
+        let text = format!(
+            "`serve` lets every caller in, and {public} can be reached from other machines: write 127.0.0.1:{port}, or \
+             say who may call: Serve::new(Endpoint::new(server, authenticator)).bind(\"{public}\")?.run_until_signal()",
+            port = public.port()
+        );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    Serve::new(Endpoint::anonymous(server)).bind(&*addresses)?.run(std::future::pending()).await
+    Serve::new(Endpoint::anonymous(server)).bind(&*addresses)?.run_until_signal().await
 }
 
 /// Endpoints by path, to be served.
@@ -66,12 +75,15 @@ pub async fn serve(address: impl ToSocketAddrs, server: Server) -> io::Result<()
 /// let older = Endpoint::anonymous(server.clone()).revision(Revision::Sep2322);
 /// let bound = Serve::new(Endpoint::anonymous(server)).endpoint("/sep-2322", older).bind("127.0.0.1:0")?;
 /// println!("listening on {}", bound.address()?);
-/// bound.run(async { /* until a signal comes */ }).await?;
+/// # if false {
+/// bound.run_until_signal().await?;
+/// # }
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Serve {
-    mounts: Mounts,
+    endpoints: BTreeMap<String, Endpoint>,
+    has_probes: bool,
     runtimes: Option<NonZeroUsize>,
     connections: usize,
     timeouts: Timeouts,
@@ -88,6 +100,10 @@ impl Serve {
     pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
     /// The longest time for the server to end, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+    /// The time between a failing readiness probe and the first refused connection, unless
+    /// [`shutdown_notice`](Self::shutdown_notice) says otherwise: none, since only the operator knows how often a load
+    /// balancer asks.
+    pub const DEFAULT_SHUTDOWN_NOTICE: Duration = Duration::ZERO;
     /// The most bytes of a request's head: 64 KiB, since nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
     /// The most headers that a request may have.
@@ -99,19 +115,44 @@ impl Serve {
 
     /// Creates a server of this endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
-        let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
+        let endpoints = BTreeMap::from([(PATH.to_owned(), endpoint)]);
         let timeouts = Timeouts {
             header: Self::DEFAULT_HEADER_TIMEOUT,
             write: Self::DEFAULT_WRITE_TIMEOUT,
+            notice: Self::DEFAULT_SHUTDOWN_NOTICE,
             shutdown: Self::DEFAULT_SHUTDOWN_TIMEOUT,
         };
-        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
+        Self { endpoints, has_probes: false, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
     }
 
     /// Adds another endpoint at this path.
     #[must_use]
     pub fn endpoint(mut self, path: impl Into<String>, endpoint: Endpoint) -> Self {
-        self.mounts.0.insert(path.into(), endpoint);
+        self.endpoints.insert(path.into(), endpoint);
+        self
+    }
+
+    /// Answers the probes of a platform: GET and HEAD at `/healthz`, with 200 for as long as the server answers at all,
+    /// and at `/readyz`, with 200 until the server [begins to end](Bound::run) and with 503 from then on.
+    ///
+    /// Every caller may ask, under any host name: probes come by IP address and without credentials. The answers tell
+    /// nothing else, and take no permit of [`Endpoint::concurrency`].
+    ///
+    /// To let a load balancer see the 503 before connections are refused, set
+    /// [`shutdown_notice`](Self::shutdown_notice).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_http::{Endpoint, Serve};
+    ///
+    /// # let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
+    /// let serve = Serve::new(Endpoint::anonymous(server)).probes().shutdown_notice(Duration::from_secs(5));
+    /// # drop(serve);
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn probes(mut self) -> Self {
+        self.has_probes = true;
         self
     }
 
@@ -155,7 +196,22 @@ impl Serve {
         self
     }
 
+    /// Serves on for this long, once the operator has told the server to stop, before it refuses connections. Not at
+    /// all by default.
+    ///
+    /// The readiness probe fails meanwhile, so that a load balancer sends its requests elsewhere: take somewhat longer
+    /// than it needs to notice. The notice counts within [`shutdown_timeout`](Self::shutdown_timeout), and must be
+    /// shorter.
+    #[must_use]
+    pub fn shutdown_notice(mut self, notice: Duration) -> Self {
+        self.timeouts.notice = notice;
+        self
+    }
+
     /// Waits this long, once the operator has told the server to stop, for what runs. 30 seconds by default.
+    ///
+    /// The limit holds over all of the [end](Bound::run), tasks included. Make it shorter than the time after which the
+    /// platform kills the process.
     #[must_use]
     pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.shutdown = limit;
@@ -164,8 +220,9 @@ impl Serve {
 
     /// Listens on this address. If it stands for several, the server takes the first that it can have.
     pub fn bind(self, address: impl ToSocketAddrs) -> io::Result<Bound> {
+        self.check().map_err(|mistake| io::Error::new(io::ErrorKind::InvalidInput, mistake))?;
         let mut failed = io::Error::new(io::ErrorKind::InvalidInput, "there is no such address");
-        for address in address.to_socket_addrs()? {
+        for address in resolve(address)? {
             match listener(address, self.runtimes.is_some()) {
                 Ok(first) => return Ok(Bound { serve: self, first }),
                 Err(error) => failed = cannot_listen(address, &error),
@@ -173,6 +230,36 @@ impl Serve {
         }
         Err(failed)
     }
+
+    /// Finds settings that cannot work together.
+    fn check(&self) -> Result<(), String> {
+        let Timeouts { notice, shutdown, .. } = self.timeouts;
+        if let Some(path) = Probes::PATHS.iter().find(|path| self.has_probes && self.endpoints.contains_key(**path)) {
+            return Err(format!(
+                "an endpoint is at {path}, which `Serve::probes` answers: move the endpoint, or leave the probes out"
+            ));
+        }
+        if !notice.is_zero() && notice >= shutdown {
+            return Err(format!(
+                "a `shutdown_notice` of {notice:?} leaves nothing of the `shutdown_timeout` of {shutdown:?}, which counts \
+                 from its beginning: make the timeout longer"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Finds the addresses that are meant. Without a port there is none, whatever listens there.
+fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    let found = address.to_socket_addrs().map_err(|error| {
+        let text = if error.kind() == io::ErrorKind::InvalidInput {
+            "no port: write 127.0.0.1:8000, or 127.0.0.1:0 for any free one".to_owned()
+        } else {
+            format!("no such address: {error}; write a host and a port, such as 127.0.0.1:8000 or [::1]:8000")
+        };
+        io::Error::new(error.kind(), text)
+    })?;
+    Ok(found.collect())
 }
 
 /// A server that is bound to its address and ready to run.
@@ -197,30 +284,57 @@ impl Bound {
         self.first.local_addr()
     }
 
-    /// Serves until `shutdown` is over, and then until running requests are answered and subscriptions have ended.
+    /// Serves until SIGTERM or Ctrl-C, and then ends in order, as [`run`](Self::run) does.
     ///
-    /// The end has an order. First this tells the servers ([`Server::begin_shutdown`]): they begin no more tasks, and
-    /// answer requests that wait for the result of one. Then it lets running requests finish. After this, hand tasks
-    /// over with `Tasks::shut_down`.
+    /// A second signal ends the process at once: see [`end_signal`](mrtr_server::transport::end_signal). This also holds
+    /// for process 1 of a container.
+    ///
+    /// ```no_run
+    /// use mrtr_http::{Endpoint, Serve};
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
+    /// Serve::new(Endpoint::anonymous(server)).probes().bind("127.0.0.1:8000")?.run_until_signal().await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn run_until_signal(self) -> io::Result<()> {
+        let told_to_end = end_signal()?;
+        self.run(told_to_end).await
+    }
+
+    /// Serves until `shutdown` is over, and then ends in order. It installs no signal handlers.
+    ///
+    /// 1. The readiness probe fails, and the server serves on for the [notice](Serve::shutdown_notice).
+    /// 2. It accepts no more connections, and tells its servers ([`Server::begin_shutdown`]): they begin no more tasks,
+    ///    and answer requests that wait for the result of one.
+    /// 3. Running requests are answered, and subscriptions end.
+    /// 4. Running tasks are handed over, and rounds of single-use tools without a client record what they began
+    ///    ([`Server::shut_down`]).
+    ///
+    /// The log tells each of these in a line. [`Serve::shutdown_timeout`] is the limit over all: what still runs then is
+    /// dropped.
     ///
     /// Dropping this future drops its connections. Those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Serve { mounts, runtimes, connections, timeouts } = self.serve;
-        let (stop, stopped) = watch::channel(false);
+        let Serve { endpoints, has_probes, runtimes, connections, timeouts } = self.serve;
+        let (stop, stopped) = watch::channel(None);
+        let (release, released) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
+        let mounts = Arc::new(Mounts { endpoints, probes: has_probes.then(Probes::default) });
+        let places = FairPool::new(connections);
         let shared = Shared {
-            mounts: Arc::new(mounts),
-            places: FairPool::new(connections),
+            mounts: Arc::clone(&mounts),
+            places: places.clone(),
             freed: Arc::new(watch::Sender::new(())),
             timeouts,
             stopped,
         };
         let address = self.first.local_addr()?;
-        shared.mounts.log(address);
+        mounts.log(address);
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
             let accepting = accept(listener(address, true)?, shared.clone());
             let report = report.clone();
-            spawn_thread(accepting, move |ended| drop(report.send(ended)))?;
+            spawn_thread(accepting, move |ended| drop(report.send(ended)), released.clone())?;
         }
         let accepting = async {
             let ended = accept(self.first, shared).await;
@@ -232,20 +346,63 @@ impl Bound {
             let mut result = Ok(());
             while let Some(ended) = reports.recv().await {
                 // Half a server is worse than none, so the thread that ends first ends the others.
-                stop.send_replace(true);
+                stop_by(&stop, after(timeouts.shutdown));
                 result = result.and(ended);
             }
             result
         };
         let mut serving = pin!(async { tokio::join!(accepting, ending).1 });
-        tokio::select! {
-            result = &mut serving => result,
+        let (result, ending) = tokio::select! {
+            result = &mut serving => (result, Ending::begin(timeouts.shutdown)),
             () = shutdown => {
-                stop.send_replace(true);
-                serving.await
+                let ending = Ending::begin(timeouts.shutdown);
+                mounts.begin_end();
+                tracing::info!(notice = ?timeouts.notice, limit = ?timeouts.shutdown, "shutting down: not ready");
+                let notice = tokio::time::sleep(timeouts.notice);
+                let early = tokio::select! {
+                    biased;
+                    () = notice => None,
+                    result = &mut serving => Some(result),
+                };
+                if early.is_none() {
+                    let (requests, subscriptions) = mounts.under_way();
+                    let connections = places.used();
+                    tracing::info!(connections, requests, subscriptions, "shutting down: no new connections");
+                    stop_by(&stop, ending.deadline);
+                }
+                (if let Some(early) = early { early } else { serving.await }, ending)
             }
+        };
+        tracing::info!(took = ?ending.begun.elapsed(), "shutting down: no requests are under way");
+        if tokio::time::timeout_at(ending.deadline, mounts.shut_down()).await.is_err() {
+            tracing::warn!("`shutdown_timeout` is over: what tasks and single-use rounds still do is dropped");
         }
+        release.send_replace(true);
+        tracing::info!(took = ?ending.begun.elapsed(), "shut down");
+        result
     }
+}
+
+/// The end of a server, from when it was told to stop.
+struct Ending {
+    begun: Instant,
+    /// The time at which what still runs is dropped.
+    deadline: Instant,
+}
+
+impl Ending {
+    fn begin(limit: Duration) -> Self {
+        Self { begun: Instant::now(), deadline: after(limit) }
+    }
+}
+
+/// Tells all threads to stop, unless they were told before.
+fn stop_by(stop: &watch::Sender<Option<Instant>>, deadline: Instant) {
+    stop.send_if_modified(|stop| {
+        let is_first = stop.is_none();
+        stop.get_or_insert(deadline);
+        is_first
+    });
 }
 
 /// Adds to an error the address that was tried, and what to do. The kind of the error stays, for programs.
@@ -281,16 +438,20 @@ fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Runs a future on a thread with a runtime of its own, and passes on its result.
+/// Runs a future on a thread with a runtime of its own, and passes on its result. The runtime lasts until it is
+/// released: rounds that continue without their connection run on it.
 fn spawn_thread(
     work: impl Future<Output = io::Result<()>> + Send + 'static,
     ended: impl FnOnce(io::Result<()>) + Send + 'static,
+    mut released: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let run = || tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("mrtr-http".to_owned());
     let spawned = thread.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(run));
+        let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
         ended(result.unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked"))));
+        // If the sender is gone, the server was dropped: then these rounds end as well.
+        runtime.block_on(async { drop(released.wait_for(|released| *released).await) });
     });
     spawned.map(drop)
 }

@@ -52,9 +52,7 @@ impl Endpoint {
         peer: Peer<'_>,
     ) -> Result<Response<ResponseBody>, Rejection> {
         let config = &self.config;
-        if !config.allowed.allow(head) {
-            return Err(Rejection::ForeignOrigin);
-        }
+        config.allowed.check(head).map_err(|foreign| self.refused(Rejection::Foreign(foreign), head))?;
         // Only the endpoint of both eras has sessions; the drafts are on paths of their own.
         let has_sessions = config.revision.has(Feature::RequestMetadata);
         let Some(session) = session_id(&head.headers).filter(|_| has_sessions) else { return Err(Rejection::NotPost) };
@@ -63,7 +61,8 @@ impl Endpoint {
             return Err(Rejection::NotPost);
         }
         head::check_listener(&head.headers, listens)?;
-        let identity = config.authenticator.authenticate(head).await.map_err(Rejection::Unauthenticated)?;
+        let identity = config.authenticator.authenticate(head).await;
+        let identity = identity.map_err(|challenge| self.refused(Rejection::Unauthenticated(challenge), head))?;
         let accounts = peer.accounts(config, head, &identity);
         let (context, sessions) = (self.context(head, identity, &accounts), self.server().sessions());
         if !listens {

@@ -81,6 +81,10 @@ pub trait Extension: Send + Sync + 'static {
     /// requests that wait for something, and those that are still to come. The server may call this more than once.
     fn shutdown_begins(&self) {}
 
+    /// Ends its work beside requests, or hands it over to other instances. The server calls this when the transport has
+    /// answered the requests that were under way, and waits for it. The server may call it more than once.
+    async fn shut_down(&self) {}
+
     /// Returns true if a method of this revision is the extension's own.
     fn owns(&self, _method: &str, _revision: Revision) -> bool {
         false

@@ -23,14 +23,13 @@ use super::legacy::{self, Agreed, OpenSession, says_version};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
-/// Serves on a pair of streams until one of them ends or `stop` is done. Then it calls `at_end`, and waits for what
-/// still runs.
+/// Serves on a pair of streams until one of them ends or `stop` is done. Then it calls `at_end`, answers what still
+/// runs, and waits for `finish`.
 pub(super) async fn serve<R, W>(
     server: Server,
     options: Options,
     (read, write): (R, W),
-    stop: impl Future<Output = ()>,
-    at_end: impl FnOnce(),
+    (stop, at_end, finish): (impl Future<Output = ()>, impl FnOnce(), impl Future<Output = ()>),
 ) -> io::Result<()>
 where
     R: AsyncRead + Unpin,
@@ -47,19 +46,26 @@ where
             // The client cannot read any answers from now on.
             at_end();
             connection.abandon();
-            let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain()).await;
+            let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain(finish)).await;
             return if_not_gone(written);
         }
     };
     at_end();
     // The output ends when everything that can send has ended.
-    let finishing = async { tokio::join!(connection.drain(), writing).1 };
+    let finishing = async { tokio::join!(connection.drain(finish), writing).1 };
     let finished = tokio::time::timeout(options.shutdown_timeout, finishing).await;
     let Ok(written) = finished else {
-        tracing::warn!("what still runs is dropped");
+        tracing::warn!("`shutdown_timeout` is over: what still runs is dropped");
         return ended;
     };
     ended.and(if_not_gone(written))
+}
+
+/// Waits until the rounds that continue without a client have ended.
+pub(super) async fn finish_detached(server: Server) {
+    while server.detached() > 0 {
+        tokio::time::sleep(DRAIN_POLL).await;
+    }
 }
 
 /// Passes an error on, unless it says that the client has gone: connections end like that, and nothing went wrong.
@@ -280,17 +286,15 @@ impl Connection {
         self.tasks.abort_all();
     }
 
-    /// Ends subscriptions, and waits until all requests have ended: running, queued and detached ones.
-    async fn drain(mut self) {
+    /// Ends subscriptions, waits until all requests have ended, running and queued ones, and then for `finish`.
+    async fn drain(mut self, finish: impl Future<Output = ()>) {
         self.ending.send_replace(true);
         while !self.waiting.is_empty() {
             let permit = Arc::clone(&self.request_permits).acquire_owned().await;
             self.begin_waiting(permit.expect("no code closes the semaphore")).await;
         }
         while self.tasks.join_next().await.is_some() {}
-        while self.server.detached() > 0 {
-            tokio::time::sleep(DRAIN_POLL).await;
-        }
+        finish.await;
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::thread;
 
 use mrtr_server::Server;
+use mrtr_server::transport::{Inventory, end_signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -13,7 +14,7 @@ use super::{Options, connection};
 
 /// Serves on stdin and stdout, until stdin ends or the process is told to end.
 pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
-    let stop = told_to_end()?;
+    let stop = end_signal()?;
     let (stdin, stdout) = streams()?;
     let (read, _) = spawn("mrtr-stdin", |ours, runtime| forward_input(stdin, ours, &runtime))?;
     let (write, written) = spawn("mrtr-stdout", |ours, runtime| forward_output(ours, stdout, &runtime))?;
@@ -21,12 +22,17 @@ pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
     let at_end = || {
         ending = Instant::now();
         server.begin_shutdown();
+        tracing::info!(limit = ?options.shutdown_timeout, "shutting down: no more requests are read");
     };
-    let ended = connection::serve(server.clone(), options, (read, write), stop, at_end).await;
+    let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } = server.inventory();
+    let key = if states_outlive_process { "given" } else { "of this process only" };
+    tracing::info!(server = name, version, tools, prompts, resources, key, "serving stdin and stdout");
+    let ended = connection::serve(server.clone(), options, (read, write), (stop, at_end, server.shut_down())).await;
     // The last answers are on their way through the thread. If the client does not read them, the end does not wait for
     // it.
     let left = options.shutdown_timeout.saturating_sub(ending.elapsed());
     let _ = tokio::time::timeout(left, written).await;
+    tracing::info!(took = ?ending.elapsed(), "shut down");
     ended
 }
 
@@ -89,28 +95,6 @@ fn streams() -> io::Result<(std::fs::File, std::fs::File)> {
 #[cfg(not(unix))]
 fn streams() -> io::Result<(io::Stdin, io::Stdout)> {
     Ok((io::stdin(), io::stdout()))
-}
-
-/// Returns a future that ends when the process gets SIGTERM or SIGINT.
-#[cfg(unix)]
-fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }
 
 /// The first file descriptor of our own: those below it have their meaning for every program.

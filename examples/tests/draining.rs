@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mrtr::prelude::*;
 use futures_util::StreamExt;
 use mrtr::client::EventKind;
+use mrtr::prelude::*;
 use mrtr_fixtures::Program;
 
 const KEYS: &str = "shop=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";

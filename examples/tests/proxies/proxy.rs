@@ -10,9 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A configuration that the page shows, and how its program runs with it.
-#[derive(Debug)]
 pub(crate) struct Recipe {
-    program: &'static str,
+    pub(crate) program: &'static str,
     text: &'static str,
     /// The lines of the recipe that differ in a test, and what stands there. `{address}` and `{folder}` are filled in.
     changes: &'static [(&'static str, &'static str)],
@@ -48,7 +47,7 @@ pub(crate) const CADDY: Recipe = Recipe {
         "https://mcp.example.com:{port} {\n\tbind {ip}\n\ttls {folder}/fullchain.pem {folder}/privkey.pem",
     )],
     frame: "{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system {folder}\n\tlog {\n\
-            \t\tlevel ERROR\n\t\texclude http.log.error\n\t}\n}\n{recipe}\n",
+            \t\tlevel ERROR\n\t\texclude http.log.error\n\t}\n}\n{recipe}",
     arguments: &["run", "--adapter", "caddyfile", "--config"],
     refuses_hosts: true,
 };

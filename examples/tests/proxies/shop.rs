@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mrtr::prelude::*;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 #[data]
 struct Confirmed {
@@ -59,7 +61,7 @@ impl Shop {
         let server = Server::builder("shop", "1.0.0").state(counter.clone()).tool(Tool::new("pay", pay));
         let server = server.tool(Tool::new("hello", hello)).tool(Tool::new("report", report)).build().unwrap();
         let endpoint = set(Endpoint::anonymous(server).allow_host("mcp.example.com"));
-        let bound = Serve::new(endpoint).bind("127.0.0.1:0").unwrap();
+        let bound = Serve::new(endpoint).probes().bind("127.0.0.1:0").unwrap();
         let address = bound.address().unwrap();
         Self { address, counter, serving: tokio::spawn(bound.run(std::future::pending())) }
     }
@@ -84,45 +86,54 @@ impl Drop for Shop {
     }
 }
 
-/// An instance that reads the head of each request, and then closes its connection without a word.
+/// An instance that answers probes, and closes its connection without a word when it has read the head of a call.
 pub(crate) struct Dying {
     address: SocketAddr,
-    requests: Arc<AtomicUsize>,
+    calls: Arc<AtomicUsize>,
+    probes: watch::Receiver<usize>,
 }
 
 impl Dying {
-    pub(crate) async fn start() -> Self {
+    /// Listens, and answers probes with this status.
+    pub(crate) async fn start(status: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, requests) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
-        let counted = Arc::clone(&requests);
+        let (address, calls) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
+        let (counter, probes) = watch::channel(0);
+        let counted = Arc::clone(&calls);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                if has_head(stream).await {
-                    counted.fetch_add(1, Ordering::Relaxed);
-                }
+                let (counter, counted) = (counter.clone(), Arc::clone(&counted));
+                tokio::spawn(async move {
+                    let mut lines = BufReader::new(stream).lines();
+                    let Ok(Some(first)) = lines.next_line().await else { return };
+                    while lines.next_line().await.is_ok_and(|line| line.is_some_and(|line| !line.is_empty())) {}
+                    if first.starts_with("POST ") {
+                        counted.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+                    drop(lines.into_inner().write_all(answer.as_bytes()).await);
+                    counter.send_modify(|probes| *probes += 1);
+                });
             }
         });
-        Self { address, requests }
+        Self { address, calls, probes }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(crate) fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
     }
-}
 
-/// Returns true once a head of a request has arrived, with the line that ends it.
-async fn has_head(stream: TcpStream) -> bool {
-    let mut lines = BufReader::new(stream).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        if line.is_empty() {
-            return true;
-        }
+    /// Waits until it was asked so often whether it is ready.
+    pub(crate) async fn until_probed(&self, times: usize) {
+        let mut probes = self.probes.clone();
+        let probed = timeout(Duration::from_secs(10), probes.wait_for(|probes| *probes >= times)).await;
+        drop(probed.expect("it is asked in time").unwrap());
     }
-    false
 }
 
 /// A call of a tool, whose reply may be a stream.

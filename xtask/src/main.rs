@@ -1,6 +1,7 @@
 //! The commands of a contributor: `cargo xtask <command>`.
 
 mod compare_official;
+mod deployment;
 mod doc_examples;
 mod fuzz;
 mod methods;
@@ -46,6 +47,8 @@ enum Command {
     Conformance,
     /// Let clients and servers of other SDKs talk with ours, and check docs/INTEROP.md
     Interop(programs::Interop),
+    /// Lint the container files, the manifests and the units that the page Deployment shows, with pip
+    Deployment,
     /// Run tasks on workers that are killed at any moment, and check that nothing is lost or done twice
     Chaos(programs::Chaos),
     /// Let hostile callers attack a server beside honest ones, and check that the honest ones hardly notice
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::PublicApi => public_api::run(),
         Command::Conformance => programs::conformance(),
         Command::Interop(options) => options.run(),
+        Command::Deployment => deployment::run(),
         Command::Chaos(options) => options.run(),
         Command::Soak(options) => options.run(),
         Command::DocExamples => doc_examples::run(),

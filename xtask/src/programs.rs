@@ -259,26 +259,38 @@ fn outcome(mut program: Command, lack: &'static str) -> Result<Outcome> {
     Outcome::of_program(status, lack).with_context(|| format!("{name} failed"))
 }
 
-/// An installation that goes on while other stages run.
-pub(crate) struct Postgres(Child);
+/// The installation of the servers that tests start, which goes on while other stages run.
+pub(crate) struct Servers(Child);
 
-impl Postgres {
-    /// Begins the installation. `None` where both are there, and where nothing may be installed: the tests then say
-    /// what they leave out.
+impl Servers {
+    /// Begins the installation. `None` where all are there, and where nothing may be installed: the tests then say what
+    /// they leave out.
     pub(crate) fn begin() -> Result<Option<Self>> {
-        let is_there = Path::new("/usr/lib/postgresql").exists() && Path::new("/usr/sbin/pgbouncer").exists();
+        let are_there = SERVERS.iter().all(|(_, file)| Path::new(file).exists());
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-        if is_there || std::env::var_os("CI").is_none() || !is_root {
+        if are_there || std::env::var_os("CI").is_none() || !is_root {
             return Ok(None);
         }
-        let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes postgresql pgbouncer";
-        let shell = Command::new("sh").args(["-c", install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        Ok(Some(Self(shell.context("PostgreSQL cannot be installed")?)))
+        let packages = SERVERS.map(|(package, _)| package).join(" ");
+        let install = format!("apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes {packages}");
+        let shell = Command::new("sh").args(["-c", &install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        Ok(Some(Self(shell.context("apt-get cannot be started")?)))
     }
 
     /// Waits for its end.
     pub(crate) fn finish(mut self) -> Result<()> {
-        ensure!(self.0.wait()?.success(), "PostgreSQL and pgbouncer could not be installed");
+        let packages = SERVERS.map(|(package, _)| package).join(", ");
+        ensure!(self.0.wait()?.success(), "apt-get could not install {packages}");
         Ok(())
     }
 }
+
+/// Packages of Debian, each with a file that it brings.
+const SERVERS: [(&str, &str); 5] = [
+    ("postgresql", "/usr/lib/postgresql"),
+    ("pgbouncer", "/usr/sbin/pgbouncer"),
+    ("nginx-light", "/usr/sbin/nginx"),
+    ("caddy", "/usr/bin/caddy"),
+    // The page Deployment copies a database with it.
+    ("sqlite3", "/usr/bin/sqlite3"),
+];

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::programs::{Chaos, Installation, Postgres, Soak, Store};
+use crate::programs::{Chaos, Installation, Servers, Soak, Store};
 use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo, print};
 use crate::{
-    Outcome, compare_official, doc_examples, methods, programs, public_api, readme_projects, schema, sql_neighbours,
+    Outcome, compare_official, deployment, doc_examples, methods, programs, public_api, readme_projects, schema, sql_neighbours,
     tidy, validate_examples,
 };
 use report::{Ended, Row};
@@ -28,8 +28,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     // The packages come over the network, and the earlier stages take minutes, so install meanwhile.
     let suite = options.selects(&CONFORMANCE).then(Installation::suite_where_wanted).transpose()?;
     let packages = options.selects(&INTEROP).then(Installation::sdks_where_wanted).transpose()?;
-    let postgres = Postgres::begin()?;
-    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), postgres };
+    let servers = Servers::begin()?;
+    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), servers };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {
@@ -81,13 +81,13 @@ struct Run {
     suite: Option<Installation>,
     /// None where there can be no clients of other SDKs.
     packages: Option<Installation>,
-    /// None where PostgreSQL is there, or cannot be installed.
-    postgres: Option<Postgres>,
+    /// None where the servers are there, or cannot be installed.
+    servers: Option<Servers>,
 }
 
 /// The stages. Quick ones come first; clippy comes before the tests, since it tells sooner of code that does not
 /// compile.
-const STAGES: [Stage; 22] = [
+const STAGES: [Stage; 23] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -104,6 +104,7 @@ const STAGES: [Stage; 22] = [
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
     slow("methods", |_| methods::run(&methods::Options::default())),
+    slow("deployment", |_| deployment::run()),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
     slow("chaos", |_| Chaos::short(Store::Sqlite).run()),
     slow("chaos-postgres", |_| Chaos::short(Store::Postgres).run()),
@@ -129,7 +130,7 @@ fn clippy() -> Result<Outcome> {
 }
 
 fn test(targets: &[&str], run: &mut Run) -> Result<Outcome> {
-    run.postgres.take().map_or(Ok(()), Postgres::finish)?;
+    run.servers.take().map_or(Ok(()), Servers::finish)?;
     passes(&[&["test"], &BUILT[..], targets].concat())
 }
 

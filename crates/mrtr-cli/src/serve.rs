@@ -1,7 +1,7 @@
 //! `mrtr serve`: the demo tools, for any client, over HTTP or standard input and output.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,9 +28,15 @@ use crate::shown::{NAME, QUIET, styled};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Listen on this port of this machine; 0 takes any free port
+    /// Listen on this port; 0 takes any free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     port: u16,
+    /// Listen on this address, such as 0.0.0.0 in a container; every caller who reaches it is let in
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS", conflicts_with = "stdio")]
+    listen: IpAddr,
+    /// Accept requests for this host too, such as a name of the container; may be given more than once
+    #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
+    allow_host: Vec<String>,
     /// Serve on standard input and output instead
     #[arg(long, conflicts_with = "port")]
     stdio: bool,
@@ -53,8 +59,8 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let keys = Keys::of(options.state_keys.as_deref())?;
     let (tasks, single_use) = stores(options.db.as_deref())?;
     let port = if options.stdio { 0 } else { options.port };
-    let listener = listen(port).await?;
-    let address = listener.local_addr()?;
+    let listener = listen(options.listen, port).await?;
+    let address = reachable(listener.local_addr()?);
     let visits = Visits::at(format!("http://{address}"));
     let page = visits.clone().page();
     let parts = Parts { sealer: keys.sealer.clone(), tasks, single_use, visits };
@@ -68,7 +74,8 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         let told_to_end = end_signal()?;
         introduce(address, &server.inventory(), &keys, &options);
         let readiness = Readiness(Arc::new(AtomicBool::new(true)));
-        let mut site = page.merge(router_at("/mcp", Endpoint::anonymous(server.clone())));
+        let endpoint = options.allow_host.iter().fold(Endpoint::anonymous(server.clone()), Endpoint::allow_host);
+        let mut site = page.merge(router_at("/mcp", endpoint));
         if options.probes {
             site = site.merge(probes(readiness.clone()));
         }
@@ -77,10 +84,23 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listen(port: u16) -> Result<TcpListener> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| match error.kind() {
+/// Returns an address at which this machine reaches a server that listens on that one.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
+async fn listen(ip: IpAddr, port: u16) -> Result<TcpListener> {
+    TcpListener::bind((ip, port)).await.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => Failure::new(format!("port {port} is taken by another program"))
             .next("take another, or any that is free: --port 0")
+            .into(),
+        io::ErrorKind::AddrNotAvailable => Failure::new(format!("this machine does not have the address {ip}"))
+            .next("127.0.0.1 is this machine alone, 0.0.0.0 all of its addresses")
             .into(),
         _ => anyhow!(error).context(format!("port {port} cannot be listened on")),
     })
@@ -148,7 +168,8 @@ fn introduce(address: SocketAddr, inventory: &Inventory, keys: &Keys, options: &
     let Inventory { name, version, tools, .. } = inventory;
     eprintln!("{} {version} serves at {}", styled(NAME, name), styled(NAME, &url));
     eprintln!("  {tools} tools: {}", demo::TOOLS.join(", "));
-    eprintln!("  callers: anonymous, every program on this machine");
+    let callers = if options.listen.is_loopback() { "every program on this machine" } else { "whoever reaches it" };
+    eprintln!("  callers: anonymous, {callers}");
     eprintln!("  keys:  {}", keys.from);
     match &options.db {
         Some(path) => eprintln!("  tasks: {} (mrtr tasks list --db {})", path.display(), path.display()),
@@ -230,4 +251,5 @@ Examples:
   mrtr serve --port 9000 --db tasks.sqlite --state-keys keys
   mrtr call --stdio 'mrtr serve --stdio' weather city=Oslo
 
-It listens on this machine only (127.0.0.1), and lets every caller in.";
+It listens on this machine only (127.0.0.1), unless --listen says otherwise, and lets every caller in.
+Requests must name a loopback host, such as localhost, or one of --allow-host.";

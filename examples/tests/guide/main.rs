@@ -4,6 +4,7 @@
 //! benchmark measures of others. The page may lay it out as it likes.
 #![allow(clippy::unused_async, reason = "what stands in for a bank or a shop is asked over the network in earnest")]
 
+mod backups;
 mod deployment;
 mod effects;
 mod flows;

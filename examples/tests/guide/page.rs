@@ -31,7 +31,15 @@ pub(crate) const PAGES: [Page; 7] = [
     Page {
         path: "guide/DEPLOYMENT.md",
         text: include_str!("../../../docs/guide/DEPLOYMENT.md"),
-        commands: &[("export MRTR_STATE_KEYS=\"shop-eu=", "the_key_that_the_page_makes_can_be_used")],
+        commands: &[
+            ("export MRTR_STATE_KEYS=\"shop-eu=", "the_key_that_the_page_makes_can_be_used"),
+            ("umask 077", "a_copy_of_the_file_by_sqlite_has_all_tasks_and_can_be_restored"),
+            ("sqlite3 ", "a_copy_of_the_file_by_sqlite_has_all_tasks_and_can_be_restored"),
+            ("rm -f /var/lib/shop/", "a_copy_of_the_file_by_sqlite_has_all_tasks_and_can_be_restored"),
+            ("cp /var/backups/shop/", "a_copy_of_the_file_by_sqlite_has_all_tasks_and_can_be_restored"),
+            ("pg_dump ", "a_dump_of_postgresql_is_restored_as_it_was"),
+            ("pg_restore ", "a_dump_of_postgresql_is_restored_as_it_was"),
+        ],
     },
     Page { path: "guide/ERRORS.md", text: include_str!("../../../docs/guide/ERRORS.md"), commands: &[] },
     Page { path: "guide/FAQ.md", text: include_str!("../../../docs/guide/FAQ.md"), commands: &[] },

@@ -223,6 +223,7 @@ fn made_by(of: &'static str, method: &str) -> &'static str {
         ("Client", "builder") => "ClientBuilder",
         ("ClientBuilder", "build") => "Client",
         ("Serve", "bind") => "Bound",
+        ("Endpoint", "server") => "Server",
         (of, _) => of,
     }
 }

@@ -63,6 +63,23 @@ impl Sdks {
     }
 }
 
+/// Programs that check files for deployments.
+#[derive(Debug, Clone, Copy)]
+pub struct Linters;
+
+impl Linters {
+    /// Returns true if they are to be run: where there is a Python that makes environments, and in a CI.
+    pub fn are_wanted() -> bool {
+        is_wanted(has_python(), is_ci())
+    }
+
+    /// Installs them below cargo's target folder, unless an earlier run did, and returns the folder with the programs.
+    pub fn install(target: &Path) -> Result<PathBuf> {
+        let python = pip("deployment", target)?;
+        Ok(python.parent().context("a program lies in a folder")?.to_owned())
+    }
+}
+
 /// Returns true if it is possible, or in a CI: a CI that cannot install something is broken, so there we try, and fail.
 fn is_wanted(is_possible: bool, is_ci: bool) -> bool {
     is_possible || is_ci

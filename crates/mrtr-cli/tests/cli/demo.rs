@@ -101,6 +101,26 @@ fn it_says_its_address_its_tools_its_keys_and_what_to_try() {
     }
 }
 
+/// Linux alone gives all of 127.0.0.0/8 to this machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn it_listens_where_it_is_told_and_serves_the_hosts_that_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--port", "0", "--listen", "0.0.0.0", "--allow-host", "shop"];
+    let demo = Demo::start_with(folder.path(), &arguments);
+    assert!(demo.url.starts_with("http://127.0.0.1:"), "a URL that can be called: {}", demo.url);
+    assert!(demo.introduction.contains("callers: anonymous, whoever reaches it"), "{}", demo.introduction);
+    let elsewhere = format!("http://127.0.0.2:{}/mcp", demo.port());
+    assert_eq!(run(folder.path(), &["tools", &elsewhere]).code, Some(0));
+    for (host, code) in [("shop", Some(0)), ("market", Some(1))] {
+        let listed = run(folder.path(), &["tools", &elsewhere, "--header", &format!("Host: {host}")]);
+        assert_eq!(listed.code, code, "{host}: {}", listed.err);
+    }
+    let here = Demo::start(folder.path());
+    let listed = run(folder.path(), &["tools", &format!("http://127.0.0.2:{}/mcp", here.port())]);
+    assert_eq!(listed.code, Some(1), "this machine alone: {}", listed.out);
+}
+
 #[test]
 fn its_tools_are_listed_for_people_and_for_programs() {
     let folder = tempfile::tempdir().unwrap();

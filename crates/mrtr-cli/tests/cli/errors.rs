@@ -103,6 +103,8 @@ fn a_demo_server_that_cannot_be_had() {
     let port = demo.port();
     run(folder.path(), &["serve", "--port", &port])
         .says(1, &[&format!("port {port} is taken by another program"), "--port 0"]);
+    run(folder.path(), &["serve", "--listen", "192.0.2.1"])
+        .says(1, &["this machine does not have the address 192.0.2.1", "0.0.0.0 all of its addresses"]);
     std::fs::write(folder.path().join("no-keys"), "hello").unwrap();
     run(folder.path(), &["serve", "--port", "0", "--state-keys", "no-keys"])
         .says(1, &["the keys cannot be used: the key file no-keys", "mrtr keys new FILE"]);

@@ -1,0 +1,147 @@
+//! The instances behind a proxy: one that serves, and one that dies of each request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mrtr::prelude::*;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+#[data]
+struct Confirmed {
+    yes: bool,
+}
+
+/// As long as a test wants it.
+#[data]
+struct Greeting {
+    text: Option<String>,
+}
+
+/// The state of the handlers.
+#[derive(Clone)]
+struct Counter {
+    hellos: Arc<AtomicUsize>,
+    /// Each permit ends a report.
+    reports: Arc<Semaphore>,
+}
+
+async fn pay(flow: Flow) -> Result<String> {
+    let Confirmed { yes } = flow.elicit("confirm", "Shall 100 euros be paid?").await?;
+    Ok(if yes { "Paid" } else { "Nothing was paid" }.into())
+}
+
+#[expect(clippy::unused_async, reason = "a handler is async")]
+async fn hello(flow: Flow, greeting: Greeting) -> Result<String> {
+    flow.state::<Counter>().hellos.fetch_add(1, Ordering::Relaxed);
+    Ok(format!("Hello, {} bytes", greeting.text.map_or(0, |text| text.len())))
+}
+
+async fn report(flow: Flow) -> Result<String> {
+    flow.progress(1, Some(2), "halfway").await;
+    flow.state::<Counter>().reports.acquire().await?.forget();
+    Ok("Reported".into())
+}
+
+/// An instance that serves until this value is dropped.
+pub(crate) struct Shop {
+    address: SocketAddr,
+    counter: Counter,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Shop {
+    /// Serves at `/mcp`, under the name that clients have for the proxy.
+    pub(crate) fn start(set: impl FnOnce(Endpoint) -> Endpoint) -> Self {
+        let counter = Counter { hellos: Arc::default(), reports: Arc::new(Semaphore::new(0)) };
+        let server = Server::builder("shop", "1.0.0").state(counter.clone()).tool(Tool::new("pay", pay));
+        let server = server.tool(Tool::new("hello", hello)).tool(Tool::new("report", report)).build().unwrap();
+        let endpoint = set(Endpoint::anonymous(server).allow_host("mcp.example.com"));
+        let bound = Serve::new(endpoint).probes().bind("127.0.0.1:0").unwrap();
+        let address = bound.address().unwrap();
+        Self { address, counter, serving: tokio::spawn(bound.run(std::future::pending())) }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn hellos(&self) -> usize {
+        self.counter.hellos.load(Ordering::Relaxed)
+    }
+
+    /// Lets a report end.
+    pub(crate) fn finish_report(&self) {
+        self.counter.reports.add_permits(1);
+    }
+}
+
+impl Drop for Shop {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// An instance that answers probes, and closes its connection without a word when it has read the head of a call.
+pub(crate) struct Dying {
+    address: SocketAddr,
+    calls: Arc<AtomicUsize>,
+    probes: watch::Receiver<usize>,
+}
+
+impl Dying {
+    /// Listens, and answers probes with this status.
+    pub(crate) async fn start(status: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, calls) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
+        let (counter, probes) = watch::channel(0);
+        let counted = Arc::clone(&calls);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (counter, counted) = (counter.clone(), Arc::clone(&counted));
+                tokio::spawn(async move {
+                    let mut lines = BufReader::new(stream).lines();
+                    let Ok(Some(first)) = lines.next_line().await else { return };
+                    while lines.next_line().await.is_ok_and(|line| line.is_some_and(|line| !line.is_empty())) {}
+                    if first.starts_with("POST ") {
+                        counted.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+                    drop(lines.into_inner().write_all(answer.as_bytes()).await);
+                    counter.send_modify(|probes| *probes += 1);
+                });
+            }
+        });
+        Self { address, calls, probes }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it was asked so often whether it is ready.
+    pub(crate) async fn until_probed(&self, times: usize) {
+        let mut probes = self.probes.clone();
+        let probed = timeout(Duration::from_secs(10), probes.wait_for(|probes| *probes >= times)).await;
+        drop(probed.expect("it is asked in time").unwrap());
+    }
+}
+
+/// A call of a tool, whose reply may be a stream.
+pub(crate) fn call(tool: &str) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "watched",
+    });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": {}, "_meta": meta } })
+}

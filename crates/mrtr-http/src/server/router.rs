@@ -95,6 +95,14 @@ impl Mounts {
                 endpoint.server().inventory();
             let key = if states_outlive_process { "given" } else { "of this process only" };
             tracing::info!(server = name, version, tools, prompts, resources, key, "serving http://{address}{path}");
+            if !states_outlive_process && !address.ip().is_loopback() {
+                tracing::warn!(
+                    server = name,
+                    "states are sealed with a key of this process, and others call this server: every restart refuses \
+                     their open calls, and a second instance does; \
+                     give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`"
+                );
+            }
         }
     }
 

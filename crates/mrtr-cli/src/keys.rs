@@ -92,33 +92,21 @@ fn rotate(path: &Path, step: Option<Step>) -> Result<()> {
     let step = match (step, ring.ids().len()) {
         (Some(step), _) => step,
         (None, 1) => Step::Add,
-        (None, _) => bail!(
-            Failure::usage(format!(
-                "{} has the keys {}, of which the first seals",
-                path.display(),
-                ring.ids().join(", ")
-            ))
-            .next("once every instance has the newest key: --step promote")
-            .next("once the newest seals, and an hour or the longest lifetime of a state has passed: --step drop")
-        ),
+        (None, _) => bail!(several_keys(path, &ring)),
     };
     let next = match step {
         Step::Add => {
             ring.add();
-            "deploy it everywhere; then: --step promote"
-        }
-        Step::Promote if ring.ids().len() > 1 => {
-            ring.promote();
-            "deploy it everywhere, and wait for as long as a state may live; then: --step drop"
+            format!("deploy it to every instance; when all have it: {}", command(path, "promote"))
         }
         Step::Promote => {
-            bail!(Failure::usage("there is one key, and it seals already").next("--step add adds a new one"))
+            promote(&mut ring, path)?;
+            format!("deploy it to every instance; {WAIT}: {}", command(path, "drop"))
         }
-        Step::Drop if ring.ids().len() > 1 => {
-            ring.keep_sealing();
-            "deploy it everywhere: the old keys are gone"
+        Step::Drop => {
+            drop_old(&mut ring, path)?;
+            "deploy it to every instance: the old keys are gone".to_owned()
         }
-        Step::Drop => bail!(Failure::usage("there is one key: it is not dropped").next("--step add adds a new one")),
     };
     private_file::rewrite(path, &format!("{}\n", ring.text())).map_err(|error| {
         Failure::new(format!("{} cannot be replaced with its owner and its mode: {error}", path.display()))
@@ -136,6 +124,63 @@ fn rotate(path: &Path, step: Option<Step>) -> Result<()> {
     eprintln!("  → {next}");
     Ok(())
 }
+
+/// Says which keys there are, and the step that is due.
+fn several_keys(path: &Path, ring: &Ring) -> Failure {
+    let keys = ring.ids().join(", ");
+    let failure = Failure::usage(format!("{} has the keys {keys}, of which the first seals", path.display()));
+    match ring.newest() {
+        None => failure.next(UNKNOWN_ORDER),
+        Some(0) => failure.next(format!("the newest seals; {WAIT}: {}", command(path, "drop"))),
+        Some(_) => failure.next(format!("once every instance has the newest key: {}", command(path, "promote"))),
+    }
+}
+
+fn promote(ring: &mut Ring, path: &Path) -> Result<()> {
+    let refused = match (ring.ids().len(), ring.newest()) {
+        (1, _) => Failure::usage("there is one key, and it seals already").next("--step add adds a new one"),
+        (_, None) => Failure::usage("the names of the keys do not say which is the newest").next(UNKNOWN_ORDER),
+        (_, Some(0)) => Failure::usage(format!("the newest key, {}, seals already", ring.ids()[0]))
+            .next(format!("{WAIT}: {}", command(path, "drop"))),
+        (_, Some(newest)) => {
+            ring.promote(newest);
+            return Ok(());
+        }
+    };
+    bail!(refused)
+}
+
+/// Drops the old keys, unless one of them still seals: to drop the newest would undo the rotation, and every instance
+/// that has it would be left alone with it.
+fn drop_old(ring: &mut Ring, path: &Path) -> Result<()> {
+    let refused = match (ring.ids().len(), ring.newest()) {
+        (1, _) => Failure::usage("there is one key: it is not dropped").next("--step add adds a new one"),
+        (_, None) => Failure::usage("the names of the keys do not say which is the newest").next(UNKNOWN_ORDER),
+        (_, Some(0)) => {
+            ring.keep_sealing();
+            return Ok(());
+        }
+        (_, Some(newest)) => {
+            let ids = ring.ids();
+            Failure::usage(format!("the newest key, {}, does not seal yet: {} does", ids[newest], ids[0]))
+                .next(format!("once every instance has the newest key: {}", command(path, "promote")))
+                .next(format!("then deploy it to every instance; {WAIT}: {}", command(path, "drop")))
+        }
+    };
+    bail!(refused)
+}
+
+/// Writes the command of another step.
+fn command(path: &Path, step: &str) -> String {
+    format!("mrtr keys rotate {} --step {step}", path.display())
+}
+
+/// The time that old keys are still needed: states and tasks that they sealed are still to come back.
+const WAIT: &str = "when all have had it for as long as a state lives (an hour, unless `Lifetimes` or \
+                    `Ask::valid_for` says otherwise), and no task of before is unfinished";
+
+/// The remedy for a ring that other hands have made.
+const UNKNOWN_ORDER: &str = "put the new key first in the file to let it seal, and take an old one out, by hand";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -173,19 +218,32 @@ impl Ring {
         self.keys.iter().map(|(id, _)| id.as_str()).collect()
     }
 
-    /// Adds a new key after the others.
+    /// Adds a new key after the others. Its name sorts after all names that this command gave, so that every later step
+    /// knows the newest.
     fn add(&mut self) {
-        let now = id_of_now();
-        let is_known = |id: &String| self.keys.iter().any(|(known, _)| known == id);
-        // Two keys may be made within one second.
-        let id = std::iter::once(now.clone()).chain((2_u32..).map(|number| format!("{now}-{number}")));
-        let id = id.into_iter().find(|id| !is_known(id)).unwrap_or(now);
+        let now = (id_of_now(), 0);
+        let newest = self.keys.iter().filter_map(|(id, _)| made_at(id)).max();
+        // Two keys may be made within one second, and clocks may be behind.
+        let (time, number) = match newest {
+            Some((time, number)) if *time >= *now.0 => (time.to_owned(), number + 1),
+            _ => now,
+        };
+        let id = if number == 0 { time } else { format!("{time}-{number}") };
         self.keys.push((id, secret()));
     }
 
-    /// Puts the newest key, which is the last, first.
-    fn promote(&mut self) {
-        self.keys.rotate_right(1);
+    /// Returns the place of the newest key: of the last name that [`add`](Self::add) gave. A name that a person chose
+    /// belongs to the first key of a ring, which is older than all that were added. `None` if a person chose all names
+    /// of several keys.
+    fn newest(&self) -> Option<usize> {
+        let times = self.keys.iter().enumerate().filter_map(|(place, (id, _))| Some((made_at(id)?, place)));
+        times.max().map(|(_, place)| place)
+    }
+
+    /// Puts the newest key first.
+    fn promote(&mut self, newest: usize) {
+        let key = self.keys.remove(newest);
+        self.keys.insert(0, key);
     }
 
     /// Drops all but the first.
@@ -198,6 +256,16 @@ impl Ring {
 fn id_of_now() -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     now.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// The time in a name that this command made up, and the number after it, by which they sort. `None` for a name that a
+/// person chose.
+fn made_at(id: &str) -> Option<(&str, u32)> {
+    let (time, number) = match id.split_once('-') {
+        Some((time, number)) => (time, number.parse().ok()?),
+        None => (id, 0),
+    };
+    (time.len() == 14 && time.bytes().all(|byte| byte.is_ascii_digit())).then_some((time, number))
 }
 
 fn secret() -> String {

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use mrtr_schema::error_object::MissingCapabilityData;
-use mrtr_schema::{ErrorObject, Printable, ReadError};
+use mrtr_schema::{ErrorCode, ErrorObject, Printable, ReadError};
 
 pub use crate::answer::AnswerError;
 pub use crate::call::Stop;
@@ -235,6 +235,9 @@ impl fmt::Display for CallError {
             CallErrorKind::InDoubt { failure } => {
                 f.write_str(&in_doubt(format_args!("{} with {}", pending.revision(), named(pending.server())), failure))
             }
+            CallErrorKind::Server { error } if error.code == ErrorCode::INVALID_PARAMS && pending.state.is_some() => {
+                write!(f, "{}{STATE_REFUSED}", self.kind)
+            }
             kind => kind.fmt(f),
         }
     }
@@ -269,6 +272,13 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
         TransportFailure::Other => format!("the exchange with {server} failed: "),
     }
 }
+
+/// The likely reasons of a server that refuses the parameters of a call which it accepted before. The client cannot look
+/// into the state that it brings back.
+const STATE_REFUSED: &str = "; most likely the server no longer opens the state of this call: its key ended with the \
+                             server's process or was replaced (a server of mrtr keeps keys with `.sealer(…)` or \
+                             MRTR_STATE_KEYS), or the state has expired (after an hour, unless the server says \
+                             otherwise); make the call anew";
 
 fn held_by_server(revision: impl fmt::Display) -> String {
     format!(

@@ -30,7 +30,7 @@ pub use join::{Join, JoinAll};
 pub use member::{Branch, Joinable};
 pub use question::{FormQuestion, FormType, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use race::{Race, Race2, Race3, Race4, Racing};
-pub use step::{Retry, Step, StepResult, StepWork};
+pub use step::{Retry, Step, StepResult, StepValue, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
@@ -516,7 +516,7 @@ impl Flow {
     /// let environment = Environment::sealed_by(Sealer::this_process_only()).state(Greeting("Hello"));
     /// ```
     pub fn state<S: Send + Sync + 'static>(&self) -> &S {
-        self.extension().unwrap_or_else(|| panic!("the server was built without a `{}`", std::any::type_name::<S>()))
+        self.extension().unwrap_or_else(|| panic!("{}", self.run.context.environment.extensions.missing::<S>()))
     }
 
     /// Returns the value of this type, if the runner gave the flow one. A crate above finds here what it adds to a

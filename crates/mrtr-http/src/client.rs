@@ -260,6 +260,34 @@ impl fmt::Debug for FixedToken {
     }
 }
 
+/// Says what is missing in a text that is no HTTP URL, and what to write. The text is not repeated where it may hold a
+/// password.
+fn not_a_url(text: &str) -> String {
+    let example = "such as `http://localhost:8000/mcp`";
+    if text.contains('@') {
+        return format!("the server's address is not an HTTP URL: it begins with `http://` or `https://`, {example}");
+    }
+    match text.split_once("://") {
+        Some(("http" | "https", _)) => {
+            format!("`{text}` is not an HTTP URL: write it as scheme, host and path, {example}")
+        }
+        Some((scheme, _)) => {
+            format!("`{text}` is not an HTTP URL: its scheme is `{scheme}`, and not `http` or `https`")
+        }
+        None if text.is_empty() => format!("the URL of the server is empty: write it out, {example}"),
+        None => format!("`{text}` is not an HTTP URL, for it has no scheme: write `{}`", with_scheme(text)),
+    }
+}
+
+/// The URL that a text without a scheme most likely means: plain HTTP on this machine, TLS elsewhere.
+fn with_scheme(text: &str) -> String {
+    let text = text.trim_start_matches('/');
+    let host = text.split(['/', ':']).next().unwrap_or(text);
+    let scheme = if host == "localhost" || host.starts_with("127.") { "http" } else { "https" };
+    let path = if text.contains('/') { "" } else { "/mcp" };
+    format!("{scheme}://{text}{path}")
+}
+
 /// An error from the construction of an [`HttpTransport`](crate::HttpTransport).
 ///
 /// ```
@@ -272,7 +300,7 @@ impl fmt::Debug for FixedToken {
 #[non_exhaustive]
 pub enum HttpTransportError {
     /// The URL is not an HTTP URL.
-    #[error("`{0}` is not an HTTP URL")]
+    #[error("{}", not_a_url(.0))]
     Url(String),
     /// The HTTP client could not be set up.
     #[error("the HTTP client could not be set up")]

@@ -91,7 +91,8 @@ impl PostgresOptions {
         Self { schema, ..self }
     }
 
-    /// Sets how many connections the store keeps at most, the listener apart: 16 by default.
+    /// Sets how many connections the store keeps at most, the listener apart: 16 by default. At least one: zero counts
+    /// as one.
     ///
     /// ```
     /// # use mrtr_postgres::PostgresOptions;
@@ -135,7 +136,8 @@ impl PostgresOptions {
 
     /// Sets the longest time between two looks for changes while a caller waits for some, even if no notification
     /// comes: 1 s by default. Each wait lasts between half of it and all of it, so that instances do not look in step.
-    /// Notifications make the store look sooner, but it relies on this alone.
+    /// Notifications make the store look sooner, but it relies on this alone. At least 10 ms: a shorter time counts as
+    /// 10 ms.
     ///
     /// ```
     /// # use std::time::Duration;

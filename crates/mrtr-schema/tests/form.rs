@@ -227,9 +227,11 @@ fn what_a_form_cannot_hold_is_named() {
     assert_eq!(reason::<Open>(), "its fields are not all known by name: it has `additionalProperties`");
     assert_eq!(reason::<Keyed>(), "its fields are not all known by name: it has `patternProperties`");
     assert_eq!(reason::<Nameless>(), "choice: none of its variants has a name on the wire");
-    assert_eq!(reason::<Shape>(), "it is not a struct with named fields");
-    assert_eq!(reason::<String>(), "it is not a struct with named fields");
-    assert_eq!(reason::<Vec<Inner>>(), "it is not a struct with named fields");
+    let no_struct = "it is not a struct with named fields; ask for one, such as `#[data] struct Name { name: String }`, \
+                     and take the field from the answer";
+    assert_eq!(reason::<Shape>(), no_struct);
+    assert_eq!(reason::<String>(), no_struct);
+    assert_eq!(reason::<Vec<Inner>>(), no_struct);
 }
 
 #[cfg(feature = "validate")]

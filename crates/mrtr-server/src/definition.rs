@@ -6,6 +6,7 @@ pub(crate) mod extension_reply;
 pub(crate) mod flow_output;
 pub(crate) mod handler;
 pub(crate) mod middleware;
+pub(crate) mod names;
 pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod prompt;

@@ -26,6 +26,43 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
+    /// No client can call a tool or get a prompt by this name.
+    #[error("{what} {name:?}: {reason}; name it with 1 to 128 of A-Z a-z 0-9 _ - .")]
+    Name {
+        /// The kind of part: a tool or a prompt.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// No client can read a resource there.
+    #[error("resource `{name}` is at {uri:?}, which is no URI: give it an absolute one, such as `files:///readme`")]
+    Uri {
+        /// The resource or template, by its name.
+        name: String,
+        /// The text in the place of a URI.
+        uri: String,
+    },
+    /// A tool runs only as a task, and nothing on the server runs tasks.
+    #[error(
+        "tool `{tool}` has `TaskPolicy::Required`, and nothing on the server runs tasks: \
+         give the builder `.extension(Tasks::new(…))`, or the tool another policy"
+    )]
+    Tasks {
+        /// The tool.
+        tool: String,
+    },
+    /// A prompt or template completes an argument that it does not have.
+    #[error("`{name}` completes `{argument}`, which it does not take: it takes {takes}")]
+    Completion {
+        /// The prompt or template.
+        name: String,
+        /// The argument or variable.
+        argument: String,
+        /// The arguments or variables that it takes, in words.
+        takes: String,
+    },
     /// The server cannot match URIs against a template.
     #[error("`{template}` cannot be matched against")]
     UriTemplate {

@@ -4,4 +4,4 @@ pub use crate::definition::completion::Completing;
 pub use crate::definition::handler::{
     HandlerArguments, HandlerCall, HandlerFuture, HandlerResult, IntoHandler, ToolHandler,
 };
-pub use crate::definition::output::{IntoOutput, Output};
+pub use crate::definition::output::{IntoOutput, Output, StructuredValue};

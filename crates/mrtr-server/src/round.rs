@@ -428,7 +428,16 @@ impl<'a> Round<'a> {
 fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: Refusal) -> ErrorObject {
     metrics::refused(refusal.label());
     let (reason, method) = (refusal.label(), &*request.method);
-    tracing::info!(reason, method, name, "a request state was refused");
+    let why = match refusal {
+        // The refusal alone would read like an attack, and most often the server was restarted.
+        Refusal::Forged | Refusal::UnknownKey if !shared.sealer.outlives_process() => {
+            "this server seals with a key of its process, and another process sealed the state, such as this server \
+             before a restart: give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`"
+                .to_owned()
+        }
+        refusal => refusal.to_string(),
+    };
+    tracing::info!(reason, method, name, why, "a request state was refused");
     let mut error = refusal.to_error();
     if shared.explains_failures {
         error.message = format!("{}: {refusal}", error.message);

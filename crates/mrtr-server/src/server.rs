@@ -1,5 +1,6 @@
 //! The server and its builder: one request in, one reply out.
 
+use std::any::TypeId;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -73,6 +74,7 @@ impl Server {
             clock: Arc::new(SystemClock::default()),
             states: Extensions::default(),
             inputs: Inputs::default(),
+            input_types: Vec::new(),
             shedder: None,
             run_deadline: DEFAULT_RUN_DEADLINE,
             explains_failures: false,
@@ -293,6 +295,8 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     states: Extensions,
     inputs: Inputs,
+    /// The type of each input that was registered, beside its method.
+    input_types: Vec<(String, TypeId)>,
     shedder: Option<Arc<dyn Shedder>>,
     run_deadline: Duration,
     explains_failures: bool,
@@ -494,11 +498,16 @@ impl Builder {
         self.check_input::<I>()
     }
 
-    /// Makes sure that the answers can be checked. The author learns of a mistake now, and not when a handler asks.
+    /// Makes sure that the answers can be checked, and that no other type has the method. The author learns of a mistake now, and not when a handler asks.
     fn check_input<I: NamespacedInput + 'static>(mut self) -> Self {
         if let Err(source) = SchemaCheck::of::<I::Response>() {
             self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), source });
         }
+        let (method, this) = (I::METHOD.to_string(), TypeId::of::<I>());
+        if self.input_types.iter().any(|(known, other)| *known == method && *other != this) {
+            self.mistake.get_or_insert(BuildError::Duplicate { what: "inputs", name: method.clone() });
+        }
+        self.input_types.push((method, this));
         self
     }
 
@@ -530,6 +539,7 @@ impl Builder {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
+        check_extensions(&self.extensions)?;
         let sealer = self.sealer.unwrap_or_else(Sealer::this_process_only);
         if self.explains_failures {
             let server = &self.info.name;
@@ -540,7 +550,7 @@ impl Builder {
             );
         }
         let (changes, mut states) = (Changes::new(), self.states);
-        states.insert(ServerChanges(changes.clone()));
+        states.attach(ServerChanges(changes.clone()));
         let environment = Environment::sealed_by(sealer.clone()).clock(Arc::clone(&self.clock));
         let environment = environment.with(states, self.inputs).run_deadline(self.run_deadline);
         let shared = Shared {
@@ -574,6 +584,15 @@ impl Builder {
         }
         let sessions = Sessions::new(Arc::clone(&parts), self.legacy, self.session_limits);
         Ok(Server(Arc::new(Inner { parts, sessions })))
+    }
+}
+
+/// Refuses two extensions of one name: requests would reach only the first.
+fn check_extensions(extensions: &[Arc<dyn Extension>]) -> Result<(), BuildError> {
+    let names: Vec<_> = extensions.iter().map(|extension| extension.name()).collect();
+    match (1..names.len()).find(|&place| names[..place].contains(&names[place])) {
+        Some(place) => Err(BuildError::Duplicate { what: "extensions", name: names[place].to_owned() }),
+        None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mrtr_schema::RequestState;
 use sha2::{Digest, Sha256};
-use tracing::warn;
+use tracing::info;
 use zeroize::Zeroizing;
 
 use crate::binding::Binding;
@@ -182,10 +182,11 @@ impl Sealer {
         Self::new(keys, audience)
     }
 
-    /// Makes up a key that no other process has, and warns: neither a second instance nor this one after a restart
-    /// opens what it sealed.
+    /// Makes up a key that no other process has, and says so in the log: neither a second instance nor this one after
+    /// a restart opens what it sealed. A first program is fine with that, so the line is at INFO; a server that listens
+    /// beyond this machine warns.
     pub fn this_process_only() -> Self {
-        warn!(
+        info!(
             "states are sealed with a key of this process: no other instance, and no restart, will open them. \
              Seal with one that stays, `Sealer::from_env(\"MRTR_STATE_KEYS\")`; `openssl rand -base64 32` makes a key"
         );

@@ -2,7 +2,7 @@
 
 use mrtr::client::TransportFailure;
 use mrtr::schema::error_object::MissingCapabilityData;
-use mrtr::schema::{ClientCapabilities, ErrorObject, Printable};
+use mrtr::schema::{ClientCapabilities, ErrorCode, ErrorObject, Printable};
 use mrtr::{CallError, CallErrorKind, PendingCall};
 
 use super::Conversation;
@@ -135,9 +135,12 @@ fn refused(said: &ErrorObject, error: &CallError) -> Failure {
         Failure::new(format!("the server answered: {} ({})", Printable::line(&said.message), said.code.as_i64()));
     match said.data_as::<MissingCapabilityData>() {
         Some(Ok(data)) => missing(&data.required_capabilities).into_iter().fold(failure, Failure::next),
-        _ if error.pending().is_some_and(is_worth_saving) => {
-            failure.next("the call may have waited too long, or its server may have new keys: make the call again")
-        }
+        _ if error.pending().is_some_and(is_worth_saving) && said.code == ErrorCode::INVALID_PARAMS => failure
+            .next(
+                "most likely its server was restarted, and its key ended with the process: MRTR_STATE_KEYS keeps keys",
+            )
+            .next("or its keys were replaced, or the call waited longer than an hour, or what the server allows")
+            .next("the server's log says why; make the call again"),
         _ => failure,
     }
 }

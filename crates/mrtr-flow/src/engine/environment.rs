@@ -2,6 +2,7 @@
 //! and forms. The log hears of forms that seem to ask for a secret, which belongs on a page behind a URL (EL-1).
 
 use std::any::{Any, TypeId};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -173,23 +174,44 @@ const _: () = assert!(mrtr_state::DEFAULT_LIMIT > 4 * CLAIMS);
 
 /// Values that a program and the crates above this one give to handlers, one of each type.
 #[derive(Default)]
-pub struct Extensions(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct Extensions {
+    values: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    /// The types of the values that the program gave, by name, for messages.
+    given: BTreeSet<&'static str>,
+}
 
 impl Extensions {
-    /// Adds a value. It takes the place of an earlier one of its type.
+    /// Adds a value of the program's. It takes the place of an earlier one of its type.
     pub fn insert<S: Send + Sync + 'static>(&mut self, value: S) {
-        self.0.insert(TypeId::of::<S>(), Box::new(value));
+        self.given.insert(std::any::type_name::<S>());
+        self.attach(value);
+    }
+
+    /// Adds a value that a crate above gives to handlers. No message lists it among the program's.
+    pub fn attach<S: Send + Sync + 'static>(&mut self, value: S) {
+        self.values.insert(TypeId::of::<S>(), Box::new(value));
+    }
+
+    /// Says that the program gave no value of a type, which ones it gave, and what to do.
+    pub(crate) fn missing<S: 'static>(&self) -> String {
+        let wanted = std::any::type_name::<S>();
+        let given: Vec<_> = self.given.iter().map(|name| format!("`{name}`")).collect();
+        let given = if given.is_empty() { "no state at all".to_owned() } else { given.join(", ") };
+        format!(
+            "the handler asks for the state `{wanted}`, and the server has {given}: \
+             give it one with `Server::builder(…).state(value)`"
+        )
     }
 
     /// Returns the value of a type.
     pub fn get<S: 'static>(&self) -> Option<&S> {
-        self.0.get(&TypeId::of::<S>()).and_then(|value| value.downcast_ref())
+        self.values.get(&TypeId::of::<S>()).and_then(|value| value.downcast_ref())
     }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Extensions({})", self.0.len())
+        write!(f, "Extensions({})", self.values.len())
     }
 }
 

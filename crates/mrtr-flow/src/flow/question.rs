@@ -143,11 +143,14 @@ pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for with a form",
     label = "a form is made from this type",
-    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]`, and so is every enum in it",
+    note = "a form is a struct with `#[data]` of `mrtr`: write `#[data]` above it, and above every enum in it",
+    note = "a program without `mrtr` writes `#[derive(serde::Deserialize, schemars::JsonSchema)]` instead",
     note = "its fields are texts, numbers, booleans, enums without data, lists of such enums, or `Option`s of these: forms are flat"
 )]
 pub trait FormType: DeserializeOwned + JsonSchema + Send + 'static {}
 
+// The compiler then names the type that cannot be asked for, and not each trait that it lacks.
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> FormType for T {}
 
 /// A form for a person.

@@ -129,12 +129,35 @@ impl<'a, F: Future<Output: StepResult> + Send + 'a> StepWork<'a> for F {}
 #[diagnostic::on_unimplemented(
     message = "the work of a step ends in a `Result`, and this ends in `{Self}`",
     label = "this work does not end in a `Result`",
-    note = "end it in `Ok::<_, Failure>(value)`; the error may be `mrtr_flow::Failure`, `anyhow::Error`, an error of your own, or a `String`",
-    note = "the value is recorded for later runs: it is `serde::Serialize + serde::Deserialize + Send`"
+    note = "end it in `Ok::<_, Failure>(value)`; the error may be `mrtr_flow::Failure`, `anyhow::Error`, an error of your own, or a `String`"
 )]
 pub trait StepResult {}
 
-impl<T: Serialize + DeserializeOwned + Send, E: Into<Failure> + Send> StepResult for Result<T, E> {}
+impl<T: StepValue, E: Into<Failure> + Send> StepResult for Result<T, E> {}
+
+/// The value of a step: it is recorded as JSON, and later runs read it again.
+///
+/// ```
+/// use mrtr_flow::flow::StepValue;
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Issue { number: u64 }
+///
+/// fn is_recorded<T: StepValue>() {}
+/// is_recorded::<Issue>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the value of a step",
+    label = "the value of this step is of the type `{Self}`",
+    note = "the value is recorded for later runs: write `#[data]` of `mrtr` above its type, and above every type in it",
+    note = "a program without `mrtr` writes `#[derive(serde::Serialize, serde::Deserialize)]` instead",
+    note = "the value is `Send`, and borrows nothing"
+)]
+pub trait StepValue: Serialize + DeserializeOwned + Send {}
+
+// The compiler then names the type that cannot be recorded, and not each trait that it lacks.
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned + Send> StepValue for T {}
 
 /// The work that a step does. Implemented here alone: for a future, and for a closure that begins one.
 pub trait Work<'a>: Send + 'a {

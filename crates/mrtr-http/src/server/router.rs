@@ -97,6 +97,15 @@ impl Mounts {
     pub(super) fn log(&self, address: SocketAddr) {
         for (path, endpoint) in &self.endpoints {
             endpoint.log(&format!("http://{address}{path}"));
+            let Inventory { name, states_outlive_process, .. } = endpoint.server().inventory();
+            if !states_outlive_process && !address.ip().is_loopback() {
+                tracing::warn!(
+                    server = name,
+                    "states are sealed with a key of this process, and others call this server: every restart refuses \
+                     their open calls, and a second instance does; \
+                     give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`"
+                );
+            }
         }
         if self.probes.is_some() {
             tracing::info!("serving probes: http://{address}{HEALTH} and http://{address}{READINESS}");

@@ -57,9 +57,7 @@ impl<H: ServerHandler> Flows<H> {
 
     /// Returns the other handler if our server does not know what a request asks for.
     fn other_for<T>(&self, answered: &Result<T, ErrorData>) -> Option<&H> {
-        let unknown = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS];
-        let is_unknown = answered.as_ref().is_err_and(|error| unknown.contains(&error.code));
-        self.beside.as_ref().filter(|_| is_unknown)
+        self.beside.as_ref().filter(|_| is_unknown(answered))
     }
 
     /// Returns a page of a list that both have a part in.
@@ -305,7 +303,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     ) -> Result<GetTaskResult, ErrorData> {
         let answered = self.answer("tasks/get", &request, &context).await.and_then(|text| read_asking(&text));
         match self.other_for(&answered) {
-            Some(other) => other.get_task(request, context).await,
+            Some(other) => more_telling(answered, other.get_task(request, context).await),
             None => answered,
         }
     }
@@ -317,7 +315,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     ) -> Result<(), ErrorData> {
         let answered = self.result::<IgnoredAny>("tasks/update", &request, &context).await.map(drop);
         match self.other_for(&answered) {
-            Some(other) => other.update_task(request, context).await,
+            Some(other) => more_telling(answered, other.update_task(request, context).await),
             None => answered,
         }
     }
@@ -329,7 +327,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     ) -> Result<(), ErrorData> {
         let answered = self.result::<IgnoredAny>("tasks/cancel", &request, &context).await.map(drop);
         match self.other_for(&answered) {
-            Some(other) => other.cancel_task(request, context).await,
+            Some(other) => more_telling(answered, other.cancel_task(request, context).await),
             None => answered,
         }
     }
@@ -346,9 +344,13 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         }
         let params = request.params.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));
         let answered = self.result(&request.method, &params, &context).await.map(CustomResult::new);
+        // Only a task may be the other's under a method that ours knows.
+        let is_refused = answered.as_ref().is_err_and(|error| error.code == ErrorCode::INVALID_PARAMS);
         match self.other_for(&answered) {
-            Some(other) => other.on_custom_request(request, context).await,
-            None => answered,
+            Some(other) if !is_refused || request.method.starts_with("tasks/") => {
+                more_telling(answered, other.on_custom_request(request, context).await)
+            }
+            _ => answered,
         }
     }
 
@@ -384,6 +386,20 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
             other.on_custom_notification(notification, context).await;
         }
     }
+}
+
+/// Returns true if a handler may not know what a request asks for. Both a task that it does not have and an answer that
+/// does not fit are invalid parameters.
+fn is_unknown<T>(answered: &Result<T, ErrorData>) -> bool {
+    let unknown = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS];
+    answered.as_ref().is_err_and(|error| unknown.contains(&error.code))
+}
+
+/// Chooses between our server's refusal and what the other handler answered after it. If the other knows nothing of it
+/// either, our server's reason stays: the request may well have been for a task of ours.
+fn more_telling<T>(ours: Result<T, ErrorData>, theirs: Result<T, ErrorData>) -> Result<T, ErrorData> {
+    let has_reason = ours.as_ref().is_err_and(|error| error.code == ErrorCode::INVALID_PARAMS);
+    if has_reason && is_unknown(&theirs) { ours } else { theirs }
 }
 
 /// Unites what our server and the other handler accept.

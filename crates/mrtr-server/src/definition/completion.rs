@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::handler::{Handler, IntoHandler};
+use crate::error::BuildError;
 
 /// An argument that is being typed.
 ///
@@ -51,6 +52,16 @@ impl Completers {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Refuses a completer for something that the prompt or template does not take: no client would ask for it.
+    pub(super) fn check(&self, name: &str, takes: &[&str]) -> Result<(), BuildError> {
+        let mut unknown: Vec<_> = self.0.keys().filter(|argument| !takes.contains(&argument.as_str())).collect();
+        unknown.sort_unstable();
+        let Some(argument) = unknown.first() else { return Ok(()) };
+        let known: Vec<_> = takes.iter().map(|name| format!("`{name}`")).collect();
+        let takes = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(BuildError::Completion { name: name.to_owned(), argument: (*argument).clone(), takes })
     }
 }
 

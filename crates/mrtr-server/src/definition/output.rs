@@ -39,7 +39,7 @@ use serde::Serialize;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of a handler whose call ends in `{R}`",
     label = "this handler returns a `{Self}`",
-    note = "a tool returns text, content blocks, `()`, a `CallToolResult`, or any value that derives `serde::Serialize` and `schemars::JsonSchema`, as `mrtr_server::Structured(value)`",
+    note = "a tool returns text, content blocks, `()`, a `CallToolResult`, or, as `Structured(value)`, any value of a type with `#[data]` of `mrtr` (without `mrtr`: `#[derive(serde::Serialize, schemars::JsonSchema)]`)",
     note = "a prompt returns text, messages or a `GetPromptResult`; a resource returns text, bytes, contents or a `ReadResourceResult`",
     note = "a type of your own may implement `mrtr_server::handler::IntoOutput`"
 )]
@@ -158,7 +158,30 @@ outputs! {
 #[expect(clippy::exhaustive_structs, reason = "a wrapper, to be filled in and taken apart")]
 pub struct Structured<T>(pub T);
 
-impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
+/// A value that a tool can return as [`Structured`]: it can be written as JSON, and has a schema for callers.
+///
+/// ```
+/// use mrtr_server::handler::StructuredValue;
+///
+/// #[derive(serde::Serialize, schemars::JsonSchema)]
+/// struct Weather { celsius: f64 }
+///
+/// fn is_returned<T: StructuredValue>() {}
+/// is_returned::<Weather>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be structured output",
+    label = "this handler returns a `Structured<{Self}>`",
+    note = "callers get it as JSON, and its schema: write `#[data]` of `mrtr` above its type, and above every type in it",
+    note = "a program without `mrtr` writes `#[derive(serde::Serialize, schemars::JsonSchema)]` instead"
+)]
+pub trait StructuredValue: Serialize + JsonSchema {}
+
+// The compiler then names the type that cannot be returned, and not each trait that it lacks.
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> StructuredValue for T {}
+
+impl<T: StructuredValue> IntoOutput for Structured<T> {
     fn into_output(self) -> Result<Output, Failure> {
         let value = StructuredContent::of(&self.0)?;
         let mut result = CallToolResult::new([ContentBlock::text(value.as_json().as_str())]);

@@ -4,6 +4,7 @@ use mrtr_flow::{Failure, Flow};
 use mrtr_schema::prompts::GetPromptResult;
 use mrtr_schema::{JsonObject, ReadError};
 
+use super::names::check_name;
 use super::text_members::TextMembers;
 use crate::definition::completion::{Completer, Completers, Completing};
 use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
@@ -78,12 +79,19 @@ impl Prompt {
 
     pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
         let Self { mut definition, schema, settings, handler, completers } = self;
+        check_name("prompt", &definition.name)?;
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
         let members = TextMembers::of(&schema)
             .map_err(|reason| BuildError::Arguments { name: definition.name.clone(), reason })?;
         if definition.arguments.is_none() && !members.is_empty() {
             definition.arguments = Some(members.prompt_arguments());
         }
+        let offered: Vec<_> = definition.arguments.iter().flatten().map(|argument| &*argument.name).collect();
+        if let Some(member) = members.without_variable(&offered) {
+            let reason = format!("its handler needs `{member}`, and the prompt offers no argument `{member}`");
+            return Err(BuildError::Arguments { name: definition.name.clone(), reason });
+        }
+        completers.check(&definition.name, &offered)?;
         Ok(PreparedPrompt { definition, settings, handler, completers, members })
     }
 }

@@ -12,7 +12,7 @@ use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, Handler
 use crate::definition::settings::{FlowSettings, shared_setters};
 use crate::definition::text_members::TextMembers;
 use crate::error::BuildError;
-use template::UriTemplate;
+use template::{UriTemplate, is_absolute};
 
 /// A resource that a server offers at one URI.
 ///
@@ -151,6 +151,9 @@ impl Resource {
 
     pub(crate) fn prepare(self) -> Result<PreparedResource, BuildError> {
         let Self { definition, reader, schema } = self;
+        if !is_absolute(&definition.uri) {
+            return Err(BuildError::Uri { name: definition.name, uri: definition.uri });
+        }
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
         let never = |reason| BuildError::Arguments { name: definition.uri.clone(), reason };
         let members = TextMembers::of(&schema).map_err(never)?;
@@ -199,6 +202,9 @@ impl ResourceTemplate {
         let template = &definition.uri_template;
         let uris = UriTemplate::parse(template)
             .map_err(|source| BuildError::UriTemplate { template: template.clone(), source })?;
+        if !uris.matches_absolute() {
+            return Err(BuildError::Uri { name: definition.name.clone(), uri: template.clone() });
+        }
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
         let never = |reason| BuildError::Arguments { name: template.clone(), reason };
         let members = TextMembers::of(&schema).map_err(never)?;
@@ -206,6 +212,7 @@ impl ResourceTemplate {
             let reason = format!("its handler needs `{member}`, and the template has no `{{{member}}}`");
             return Err(never(reason));
         }
+        completers.check(template, &uris.variables())?;
         Ok(PreparedTemplate { definition, reader, completers, uris, members })
     }
 }

@@ -15,6 +15,7 @@ use mirrored::Mirrored;
 
 pub use mirrored::HeaderClaim;
 
+use super::names::check_name;
 use super::settings::{FlowSettings, Guard, TaskPolicy, shared_setters};
 use crate::definition::handler::{
     ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler, RunningHandler,
@@ -146,6 +147,10 @@ impl Tool {
 
     pub(crate) fn prepare(self, runs_tasks: bool) -> Result<PreparedTool, BuildError> {
         let mut definition = self.definition?;
+        check_name("tool", &definition.name)?;
+        if self.settings.tasks == TaskPolicy::Required && !runs_tasks {
+            return Err(BuildError::Tasks { tool: definition.name });
+        }
         if let (true, Some(support)) = (runs_tasks, self.settings.tasks.support()) {
             definition.execution.get_or_insert_default().task_support.get_or_insert(support);
         }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::definition::names::is_recommended;
 use crate::definition::parts::Parts;
 use crate::definition::settings::TaskPolicy;
 use crate::definition::tool::PreparedTool;
@@ -120,9 +121,8 @@ fn of_a_tool(tool: &PreparedTool, parts: &Parts) -> impl Iterator<Item = String>
 
 /// The specification's rule for names, which clients may hold a server to.
 fn name_problem(what: &str, name: &str) -> Option<String> {
-    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-    let fits = (1..=128).contains(&name.len()) && name.chars().all(allowed);
-    (!fits).then(|| format!("{what} {name:?}: clients may refuse the name; use 1 to 128 of A-Z a-z 0-9 _ - ."))
+    (!is_recommended(name))
+        .then(|| format!("{what} {name:?}: clients may refuse the name; use 1 to 128 of A-Z a-z 0-9 _ - ."))
 }
 
 fn missing(what: &str, name: &str, description: Option<&str>) -> Option<String> {

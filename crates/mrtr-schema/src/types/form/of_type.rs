@@ -52,7 +52,7 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| settings.inline_subschemas = true);
     let root = Value::from(settings.into_generator().into_root_schema_for::<T>());
     if root["type"] != "object" {
-        return Err(not_a_form("it is not a struct with named fields"));
+        return Err(not_a_form(NO_STRUCT));
     }
     for (keyword, value) in root.as_object().into_iter().flatten() {
         let of_a_plain_struct = match keyword.as_str() {
@@ -194,6 +194,8 @@ fn bounds_of_machine_type(schema: &mut Map<String, Value>) {
     schema.entry("maximum").or_insert(range.1.into());
 }
 
+const NO_STRUCT: &str = "it is not a struct with named fields; ask for one, such as \
+                         `#[data] struct Name { name: String }`, and take the field from the answer";
 const NESTED: &str = "it is an object, and forms are flat: put its fields beside the others, as `#[serde(flatten)]` \
                       does, or ask for it in a question of its own";
 

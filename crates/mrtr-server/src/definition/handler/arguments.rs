@@ -26,8 +26,9 @@ use serde_path_to_error::Segment;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a handler",
     label = "this handler takes a `{Self}`",
-    note = "arguments are read from JSON, and their schema is told to callers: `#[derive(serde::Deserialize, schemars::JsonSchema)] struct …`",
-    note = "types inside it need both derives, too; the arguments are `Send + 'static`, and borrow nothing"
+    note = "arguments are read from JSON, and callers get their schema: write `#[data]` of `mrtr` above the struct, and above every type in it",
+    note = "a program without `mrtr` writes `#[derive(serde::Deserialize, schemars::JsonSchema)]` instead",
+    note = "the arguments are `Send + 'static`, and borrow nothing"
 )]
 pub trait HandlerArguments: Send + Sized + 'static {
     /// Returns the JSON Schema of the arguments, as an object.
@@ -39,6 +40,8 @@ pub trait HandlerArguments: Send + Sized + 'static {
     fn read(arguments: &RawValue) -> Result<Self, String>;
 }
 
+// The compiler then names the type that cannot be the arguments, and not each trait that it lacks.
+#[diagnostic::do_not_recommend]
 impl<A: DeserializeOwned + JsonSchema + Send + 'static> HandlerArguments for A {
     fn input_schema() -> Result<JsonObject, ReadError> {
         JsonObject::of(&schemars::schema_for!(A))

@@ -45,6 +45,17 @@ impl UriTemplate {
         Ok(Self(parts))
     }
 
+    /// Returns true if some absolute URI matches: its scheme stands in the template, or is for a variable to fill in.
+    pub(super) fn matches_absolute(&self) -> bool {
+        match self.0.as_slice() {
+            [] => false,
+            [Part::Literal(only)] => is_absolute(only),
+            // `bugs:{id}` is absolute once the variable is filled in.
+            [Part::Literal(first), ..] => is_absolute(&format!("{first}-")),
+            [Part::Variable { .. }, ..] => true,
+        }
+    }
+
     /// The names of its variables.
     pub(super) fn variables(&self) -> Vec<&str> {
         let named = self.0.iter().filter_map(|part| match part {
@@ -83,6 +94,17 @@ impl UriTemplate {
         }
         rest.is_empty().then_some(values)
     }
+}
+
+/// Returns true if a URI begins with a scheme, and something follows it.
+pub(super) fn is_absolute(uri: &str) -> bool {
+    uri.split_once(':').is_some_and(|(scheme, rest)| {
+        let of_a_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(of_a_scheme)
+            && !rest.is_empty()
+            && !uri.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    })
 }
 
 /// The text behind percent signs.

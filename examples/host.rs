@@ -23,7 +23,7 @@
 use std::path::{Path, PathBuf};
 
 use mrtr::prelude::*;
-use mrtr::schema::{self, CallToolResult};
+use mrtr::schema::{CallToolResult, Printable};
 
 #[rustfmt::skip] #[data] struct Place { city: String }
 #[rustfmt::skip] #[data] struct Class { class: String }
@@ -138,9 +138,11 @@ fn client(url: &str) -> Result<Client> {
 
 /// Describes the server's tools to a model.
 async fn offered(client: &Client) -> Result<Vec<Value>> {
-    let tools = client.list_tools().await?;
-    let describe = |tool: &schema::Tool| json!({ "name": tool.name, "description": tool.description, "schema": tool.input_schema });
-    Ok(tools.iter().map(describe).collect())
+    let mut offered = Vec::new();
+    for tool in client.list_tools().await? {
+        offered.push(json!({ "name": tool.name, "description": tool.description, "schema": tool.input_schema }));
+    }
+    Ok(offered)
 }
 
 /// Tells the model how its call ended. A call that failed is a result, too: the model may try something else.
@@ -149,6 +151,6 @@ fn result_message(id: &str, tool: &str, result: Result<CallToolResult, CallError
         Ok(result) => (result.text(), result.is_error.unwrap_or(false)),
         Err(error) => (error.to_string(), true),
     };
-    println!("{tool}{}: {text}", if is_error { " failed" } else { "" });
+    println!("{tool}{}: {}", if is_error { " failed" } else { "" }, Printable::line(&text));
     json!({ "role": "tool", "id": id, "text": text, "is_error": is_error })
 }

@@ -8,17 +8,20 @@ use std::time::Duration;
 
 use mrtr::client::testing::Script;
 use mrtr::client::{EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
-use mrtr::client::{Transport, TransportFailure};
+use mrtr::client::{Transport, TransportFailure, UnsafeUrl};
 use mrtr::prelude::*;
 use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};
 use mrtr::schema::content::{Role, TextContent};
-use mrtr::schema::elicitation::ElicitResult;
-use mrtr::schema::roots::Root;
+use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr::schema::input::InputKind;
+use mrtr::schema::roots::{ListRootsResult, Root};
 use mrtr::schema::sampling::{
     CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage, ToolUseContent,
 };
 use mrtr::schema::tools::InputSchema;
-use mrtr::schema::{CallToolResult, Era, JsonObject, LoggingLevel, Method, NamespacedInput, Printable, Revision};
+use mrtr::schema::{
+    CallToolResult, Era, InputRequest, JsonObject, LoggingLevel, Method, NamespacedInput, Printable, Revision,
+};
 use mrtr::serde_json;
 use mrtr::server::TaskPolicy;
 use mrtr::server::flow::SamplingTools;
@@ -85,7 +88,7 @@ async fn fill_in(form: FormRequest) -> Answered<ElicitResult> {
     let context = form.context();
     println!("{} asks, for {}: {}", context.server, context.name.as_deref().unwrap_or_default(), form.message());
     match person_fills_in(&form) {
-        Some(content) => Ok(form.accept(&content)?),
+        Some(entered) => Ok(form.accept(&entered)?),
         None => Ok(form.decline()?),
     }
 }
@@ -153,6 +156,7 @@ fn person_agrees(_: &str) -> bool {
     true
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a browser may fail to start")]
 fn open_in_browser(_: &str) -> std::io::Result<()> {
     Ok(())
 }
@@ -316,11 +320,20 @@ async fn drive(client: &Client, tool: &str, arguments: Value) -> Result<CallTool
     }
 }
 
-/// Answers what is open: here each question is a form with a name.
+/// Answers what is open. Here each form asks for a name, and the person agrees to each URL.
 fn answer(call: &mut PendingCall) -> Result<()> {
     for key in call.unanswered().map(str::to_owned).collect::<Vec<_>>() {
         println!("{}", call.message(&key).unwrap_or_default());
-        call.accept(&key, &json!({ "name": "Ada" }))?;
+        match call.question(&key).map(InputRequest::kind) {
+            Some(InputKind::Form(_)) => call.accept(&key, &json!({ "name": "Ada" }))?,
+            Some(InputKind::Url(params)) => {
+                UnsafeUrl::check(&params.url)?;
+                call.answer(&key, &ElicitResult::new(ElicitAction::Accept))?;
+            }
+            Some(InputKind::Roots) => call.answer(&key, &ListRootsResult::new([Root::new("file:///home/ada")]))?,
+            Some(InputKind::Namespaced(_) | InputKind::Unknown(_)) => call.skip(&key)?,
+            Some(InputKind::Sample(_)) | None => return Err("this host has no model".into()),
+        }
     }
     Ok(())
 }
@@ -328,10 +341,21 @@ fn answer(call: &mut PendingCall) -> Result<()> {
 #[tokio::test]
 async fn a_call_is_driven_round_by_round() -> Result<()> {
     let state_only = json!({ "resultType": "input_required", "requestState": "later" });
-    let script = Script::new().result(asks_name()).result(state_only).result(complete("Ada is booked"));
+    let mut asks = asks_name();
+    let terms = json!({ "mode": "url", "message": "Our terms", "url": "https://example.com/terms" });
+    asks["inputRequests"]["terms"] = json!({ "method": "elicitation/create", "params": terms });
+    asks["inputRequests"]["trips"] = json!({ "method": "roots/list" });
+    asks["inputRequests"]["seat"] = json!({ "method": "com.example/seat", "params": { "free": [] } });
+    let script = Script::new().result(asks).result(state_only).result(complete("Ada is booked"));
     let client = Client::builder(script.clone()).on_elicit(fill_in).build();
     assert_eq!(drive(&client, "book", json!({ "port": "Kirkwall" })).await?.text(), "Ada is booked");
-    assert!(script.sent()[2].as_str().contains(r#""requestState":"later""#));
+    let answers = json!({
+        "name": { "action": "accept", "content": { "name": "Ada" } },
+        "terms": { "action": "accept" },
+        "trips": { "roots": [{ "uri": "file:///home/ada" }] },
+    });
+    assert_eq!(script.sent()[1].to::<Value>()?["params"]["inputResponses"], answers, "the seat is left out");
+    assert_eq!(script.sent()[2].to::<Value>()?["params"]["requestState"], "later");
     Ok(())
 }
 
@@ -630,7 +654,7 @@ fn impatient(transport: impl Transport) -> Client {
     Client::builder(transport).limits(limits).build()
 }
 
-/// Gives a whole call a minute, whatever it asks; at the end the server is told.
+/// Gives a call a minute. Then it is cancelled, and the server is told.
 async fn within_a_minute(client: &Client) -> Result<CallToolResult> {
     let call = client.call_tool("weather", json!({}));
     Ok(tokio::time::timeout(Duration::from_mins(1), call).await??)

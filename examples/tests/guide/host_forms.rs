@@ -6,7 +6,7 @@ use mrtr::client::testing::Script;
 use mrtr::prelude::*;
 use mrtr::schema::elicitation::{ElicitResult, Field, FieldKind, StringFormat};
 use mrtr::schema::input::InputKind;
-use mrtr::schema::{Form, InputRequest, Json, JsonObject};
+use mrtr::schema::{Form, Json, JsonObject};
 use mrtr::serde_json;
 
 /// What a person entered, by the name of the field: several values only where several options were chosen.
@@ -14,16 +14,14 @@ type Posted = BTreeMap<String, Vec<String>>;
 
 /// Turns a form into the fields of an HTML form, with what was entered before and what was wrong with it.
 fn html(form: &Form, posted: &Posted, wrong: &BTreeMap<String, String>) -> String {
-    let mut fields = String::new();
-    for field in form.fields() {
+    let label = |field: Field<'_>| {
         let (title, note) = (escape(&field.title()), escape(&field.constraints().to_string()));
         let description = escape(&field.description().unwrap_or_default());
         let (widget, reason) = (widget(&field, posted), escape(wrong.get(field.name).map_or("", String::as_str)));
         let mark = if field.is_required { " *" } else { "" };
-        fields +=
-            &format!("<label>{title}{mark} <small>{description} {note}</small> {widget} <em>{reason}</em></label>\n");
-    }
-    fields
+        format!("<label>{title}{mark} <small>{description} {note}</small> {widget} <em>{reason}</em></label>\n")
+    };
+    form.fields().map(label).collect::<Vec<_>>().concat()
 }
 
 /// The widget of a field: one for each kind there is.
@@ -50,12 +48,13 @@ fn widget(field: &Field<'_>, posted: &Posted) -> String {
         kind @ (FieldKind::Select | FieldKind::MultiSelect) => {
             let multiple = if kind == FieldKind::MultiSelect { " multiple" } else { "" };
             let may_stay_empty = kind == FieldKind::Select && !field.is_required;
-            let mut options = String::from(if may_stay_empty { "<option></option>" } else { "" });
+            let mut options = vec![if may_stay_empty { "<option></option>".to_owned() } else { String::new() }];
             for option in field.options() {
                 let selected = if is_chosen(option.value) { " selected" } else { "" };
                 let (value, title) = (escape(option.value), escape(&option.title()));
-                options += &format!(r#"<option value="{value}"{selected}>{title}</option>"#);
+                options.push(format!(r#"<option value="{value}"{selected}>{title}</option>"#));
             }
+            let options = options.concat();
             format!(r#"<select name="{name}"{multiple}>{options}</select>"#)
         }
     }
@@ -113,26 +112,30 @@ fn read(form: &Form, posted: &Posted) -> Result<JsonObject, BTreeMap<String, Str
 
 /// The page for a saved call: its open forms.
 fn page(call: &PendingCall) -> String {
-    let mut page = String::new();
-    for key in call.unanswered() {
-        if let Some(InputKind::Form(params)) = call.question(key).map(InputRequest::kind) {
+    let mut page = Vec::new();
+    for (number, (key, question)) in call.questions().enumerate() {
+        let is_open = call.unanswered().any(|open| open == key);
+        if let (InputKind::Form(params), true) = (question.kind(), is_open) {
             let (server, message) = (call.server().unwrap_or_default(), call.message(key).unwrap_or_default());
-            page += &format!("<form method=\"post\"><p>{} asks: {}</p>\n", escape(server), escape(&message));
-            page += &html(&params.requested_schema, &Posted::new(), &BTreeMap::new());
-            page += &format!(r#"<button name="answer" value="{}">Send</button></form>"#, escape(key));
+            // The path tells which question it is, since the names of fields are the server's.
+            let fields = html(&params.requested_schema, &Posted::new(), &BTreeMap::new());
+            page.push(format!(
+                r#"<form method="post" action="questions/{number}"><p>{} asks: {}</p>{fields}<button>Send</button></form>"#,
+                escape(server),
+                escape(&message)
+            ));
         }
     }
-    page
+    page.concat()
 }
 
 /// Takes what was posted for a question into the saved call, or returns the page that says what is wrong.
-fn post(call: &mut PendingCall, key: &str, posted: &Posted) -> Result<(), String> {
-    let Some(InputKind::Form(params)) = call.question(key).map(InputRequest::kind) else {
-        return Err("that was not asked".into());
-    };
-    let form = params.requested_schema.clone();
+fn post(call: &mut PendingCall, number: usize, posted: &Posted) -> Result<(), String> {
+    let (key, question) = call.questions().nth(number).ok_or("that was not asked")?;
+    let InputKind::Form(params) = question.kind() else { return Err("that is not a form".into()) };
+    let (key, form) = (key.to_owned(), params.requested_schema.clone());
     let content = read(&form, posted).map_err(|wrong| html(&form, posted, &wrong))?;
-    call.accept(key, &content).map_err(|error| escape(&error.to_string()))
+    call.accept(&key, &content).map_err(|error| escape(&error.to_string()))
 }
 
 /// A call that asks for a booking, in the form that the guide shows, with a title that is not to be trusted.
@@ -163,14 +166,14 @@ async fn a_form_becomes_a_page_on_which_no_text_of_the_server_is_html() -> Resul
     let page = page(&call);
     for part in [
         "a script asks: What shall be booked? &lt;b&gt;",
-        r#"<label>&lt;script&gt;Name&lt;/script&gt; * <small>As it stands in your passport"#,
+        "<label>&lt;script&gt;Name&lt;/script&gt; * <small>As it stands in your passport",
         r#"<input name="mail" type="email" value="">"#,
         r#"<input name="day" type="date" value="">"#,
         r#"1 to 9</small> <input name="seats" type="text" value="1">"#,
         r#"<option value="First">First class, with breakfast</option>"#,
         r#"<select name="extras" multiple>"#,
         r#"<input name="newsletter" type="checkbox" value="true">"#,
-        r#"<button name="answer" value="booking">"#,
+        r#"<form method="post" action="questions/0">"#,
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -181,7 +184,7 @@ async fn a_form_becomes_a_page_on_which_no_text_of_the_server_is_html() -> Resul
 async fn what_is_posted_is_checked_by_field_and_then_sent() -> Result<()> {
     let (client, script, mut call) = asked().await?;
     let wrong = [("mail", &["ada"][..]), ("day", &["2026-08-31"]), ("class", &["Third"]), ("seats", &["12"])];
-    let page = post(&mut call, "booking", &posted(&wrong)).expect_err("it does not fit");
+    let page = post(&mut call, 0, &posted(&wrong)).expect_err("it does not fit");
     for part in [
         "<em>is needed</em>",
         r#"value="ada"> <em>expected an e-mail address</em>"#,
@@ -190,6 +193,7 @@ async fn what_is_posted_is_checked_by_field_and_then_sent() -> Result<()> {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert_eq!(call.unanswered().count(), 1, "nothing was taken");
+    assert!(post(&mut call, 1, &posted(&wrong)).is_err(), "there is one question");
 
     let right = [
         ("name", &["Ada"][..]),
@@ -199,7 +203,7 @@ async fn what_is_posted_is_checked_by_field_and_then_sent() -> Result<()> {
         ("extras", &["Bicycle", "Quiet coach"]),
         ("wishes", &[""]),
     ];
-    post(&mut call, "booking", &posted(&right))?;
+    post(&mut call, 0, &posted(&right))?;
     assert_eq!(client.resume(call).await?.text(), "Booked");
     let sent: Value = script.sent()[1].to()?;
     let content = &sent["params"]["inputResponses"]["booking"]["content"];
@@ -228,7 +232,8 @@ impl Screen {
     fn show(&self, _: &Form) -> Option<Value> {
         let mut shown = self.0.lock().expect("no test panics with it");
         shown.0 += 1;
-        Some(json!({ "port": if shown.0 == 1 { "Kirkwall, on the Orkney Islands" } else { "Kirkwall" } }))
+        let port = if shown.0 == 1 { "Kirkwall, on the Orkney Islands" } else { "Kirkwall" };
+        (shown.0 < 10).then(|| json!({ "port": port }))
     }
 
     fn say(&self, reason: &str) {

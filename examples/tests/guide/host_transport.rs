@@ -13,7 +13,7 @@ struct InProcess(Server);
 
 #[async_trait]
 impl Transport for InProcess {
-    fn server(&self) -> &str {
+    fn server(&self) -> &'static str {
         "the built-in tools" // for people, and for saved calls
     }
 
@@ -22,8 +22,9 @@ impl Transport for InProcess {
         request: TransportRequest<'_>,
         _on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
+        let Self(server) = self;
         let message = serde_json::from_str(request.message).map_err(TransportError::new)?;
-        let reply = self.0.handle_value(message, Context::new().revision(request.revision)).await;
+        let reply = server.handle_value(message, Context::new().revision(request.revision)).await;
         let reply = reply.ok_or_else(|| TransportError::new("the server did not answer"))?;
         Ok(TransportResponse::new(reply.to_string()))
     }

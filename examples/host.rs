@@ -4,13 +4,15 @@
 //! cargo run -p mrtr-examples --bin host
 //! ```
 //!
-//! The model, which is a script, calls three tools in one turn. One answers; two ask. The host saves the conversation
-//! and both calls to a file. Its second half has only this file, as after a restart, and the server has kept nothing.
+//! The model, which is a script, makes four calls in one turn. One is answered, one fails, two ask. The host saves the
+//! conversation and both open calls to a file. Its second half has only this file, as after a restart, and the server
+//! has kept nothing.
 //!
 //! ```text
 //! weather: Rain in Oslo
 //! book_flight asks: Which class?
 //! book_hotel asks: How many nights?
+//! book_train failed: the server answered: …
 //! saved: 2 calls
 //! loaded: 2 calls
 //! book_flight: A second class seat to Oslo is booked
@@ -21,7 +23,7 @@
 use std::path::{Path, PathBuf};
 
 use mrtr::prelude::*;
-use mrtr::schema::CallToolResult;
+use mrtr::schema::{CallToolResult, Printable};
 
 #[rustfmt::skip] #[data] struct Place { city: String }
 #[rustfmt::skip] #[data] struct Class { class: String }
@@ -41,18 +43,31 @@ async fn book_hotel(flow: Flow, Place { city }: Place) -> Result<String> {
     Ok(format!("{nights} nights in {city} are booked"))
 }
 
+/// A call that the model wants made. The model gives it an id, and gets its result under that id.
+struct ToolCall {
+    id: String,
+    tool: String,
+    arguments: Value,
+}
+
 /// What a model does next.
 enum Turn {
-    Call(Vec<(&'static str, Value)>),
+    Call(Vec<ToolCall>),
     Say(&'static str),
 }
 
-/// Plays the model: it goes by whether its calls are answered.
-fn model(messages: &[Value]) -> Turn {
-    match messages.iter().filter(|message| message["role"] == "tool").count() {
-        0 => Turn::Call(["weather", "book_flight", "book_hotel"].map(|tool| (tool, json!({ "city": "Oslo" }))).into()),
-        _ => Turn::Say("You are going to Oslo. Take an umbrella."),
+/// Plays the model: it calls each tool that it is offered and one that there is not, and then says what comes of it.
+fn model(tools: &[Value], messages: &[Value]) -> Turn {
+    if messages.iter().any(|message| message["role"] == "tool") {
+        return Turn::Say("You are going to Oslo. Take an umbrella.");
     }
+    let offered = tools.iter().filter_map(|tool| tool["name"].as_str()).chain(["book_train"]).enumerate();
+    let call = |(number, tool): (usize, &str)| ToolCall {
+        id: format!("call-{number}"),
+        tool: tool.to_owned(),
+        arguments: json!({ "city": "Oslo" }),
+    };
+    Turn::Call(offered.map(call).collect())
 }
 
 #[tokio::main]
@@ -76,17 +91,20 @@ async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
     let client = client(url)?;
     let mut messages = vec![json!({ "role": "user", "text": "Book me a trip to Oslo" })];
     let mut waiting = Vec::new();
-    let Turn::Call(calls) = model(&messages) else { return Err("the model calls nothing".into()) };
-    for (tool, arguments) in calls {
-        match client.call_tool_once(tool, arguments).await? {
-            RoundOutcome::Complete(result) => messages.push(tool_message(tool, &result.to::<CallToolResult>()?)),
-            RoundOutcome::Asked(call) | RoundOutcome::BackOff(call, _) | RoundOutcome::Task(call, _) => {
+    let Turn::Call(calls) = model(&offered(&client).await?, &messages) else {
+        return Err("the model calls nothing".into());
+    };
+    for ToolCall { id, tool, arguments } in calls {
+        match client.call_tool_once(&tool, arguments).await {
+            Ok(RoundOutcome::Complete(result)) => messages.push(result_message(&id, &tool, Ok(result.to()?))),
+            Ok(RoundOutcome::Asked(call) | RoundOutcome::BackOff(call, _) | RoundOutcome::Task(call, _)) => {
                 for key in call.unanswered() {
                     println!("{tool} asks: {}", call.message(key).unwrap_or_default());
                 }
-                waiting.push(call);
+                waiting.push((id, call));
             }
-            other => return Err(format!("this host does not know {other:?}").into()),
+            Ok(other) => return Err(format!("this host does not know {other:?}").into()),
+            Err(error) => messages.push(result_message(&id, &tool, Err(error))),
         }
     }
     println!("saved: {} calls", waiting.len());
@@ -95,18 +113,21 @@ async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
 
 async fn after_the_restart(url: &str, file: &Path) -> Result<()> {
     let client = client(url)?;
-    let (mut messages, waiting): (Vec<Value>, Vec<PendingCall>) = serde_json::from_slice(&std::fs::read(file)?)?;
+    let saved = std::fs::read(file)?;
+    let (mut messages, waiting): (Vec<Value>, Vec<(String, PendingCall)>) = serde_json::from_slice(&saved)?;
     println!("loaded: {} calls", waiting.len());
-    for call in waiting {
+    for (id, call) in waiting {
         let tool = call.name().unwrap_or_default();
-        messages.push(tool_message(&tool, &client.resume(call).await?));
+        messages.push(result_message(&id, &tool, client.resume(call).await));
     }
-    let Turn::Say(text) = model(&messages) else { return Err("the model goes on calling".into()) };
+    let Turn::Say(text) = model(&offered(&client).await?, &messages) else {
+        return Err("the model goes on calling".into());
+    };
     println!("model: {text}");
     Ok(std::fs::remove_file(file)?)
 }
 
-/// A client whose handler plays the person. Calls that are made once do not wait for it; those that are resumed do.
+/// A client whose handler plays the person. A call of one round does not wait for it; a call that is resumed does.
 fn client(url: &str) -> Result<Client> {
     let person = async |form: FormRequest| match form.context().key.as_str() {
         "class" => form.accept(&json!({ "class": "second" })),
@@ -115,7 +136,21 @@ fn client(url: &str) -> Result<Client> {
     Ok(Client::builder(HttpTransport::new(url)?).on_elicit(person).build())
 }
 
-fn tool_message(tool: &str, result: &CallToolResult) -> Value {
-    println!("{tool}: {}", result.text());
-    json!({ "role": "tool", "tool": tool, "text": result.text() })
+/// Describes the server's tools to a model.
+async fn offered(client: &Client) -> Result<Vec<Value>> {
+    let mut offered = Vec::new();
+    for tool in client.list_tools().await? {
+        offered.push(json!({ "name": tool.name, "description": tool.description, "schema": tool.input_schema }));
+    }
+    Ok(offered)
+}
+
+/// Tells the model how its call ended. A call that failed is a result, too: the model may try something else.
+fn result_message(id: &str, tool: &str, result: Result<CallToolResult, CallError>) -> Value {
+    let (text, is_error) = match result {
+        Ok(result) => (result.text(), result.is_error.unwrap_or(false)),
+        Err(error) => (error.to_string(), true),
+    };
+    println!("{tool}{}: {}", if is_error { " failed" } else { "" }, Printable::line(&text));
+    json!({ "role": "tool", "id": id, "text": text, "is_error": is_error })
 }

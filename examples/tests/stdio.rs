@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use mrtr_client::{CallError, CallErrorKind, Client, EventKind, FormRequest};
 use mrtr_stdio::{ChildServer, StdioTransport};
 use serde_json::{Value, json};
@@ -134,6 +133,20 @@ async fn closing_ends_the_process_and_waits_for_that() {
     // Its stderr ends with it, and with that the function that heard it.
     assert_eq!(tokio::time::timeout(PATIENCE, stderr.recv()).await.expect("it has ended"), None);
     assert!(began.elapsed() < PATIENCE, "the end of its input ended it, not a signal");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_its_client_has_closed_is_not_started_again() {
+    let (told, mut stderr) = mpsc::unbounded_channel();
+    let transport =
+        ChildServer::new(Command::new(SERVER)).on_stderr(move |line| drop(told.send(line))).spawn().unwrap();
+    let client = client(transport.clone());
+    assert_eq!(book(&client, "Kirkwall").await.unwrap(), "Ada is booked to Kirkwall");
+    heard(&mut stderr, "booked to Kirkwall").await;
+    transport.close().await;
+    let error = book(&client, "Stromness").await.unwrap_err();
+    assert!(error.to_string().contains("this program has closed its server"), "{error}");
+    assert!(error.into_pending().is_some(), "the call can be resumed elsewhere");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use futures_util::StreamExt;
 use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
 use mrtr::{CallError, CallErrorKind, Client, PendingCall};

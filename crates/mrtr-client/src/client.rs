@@ -19,14 +19,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use futures_core::Stream;
 use mrtr_schema::{ClientCapabilities, Era, Implementation, Revision};
 
 pub use builder::{Builder, TraceContext};
+pub use event_queues::Events;
 pub use resume::RoundOutcome;
 
 use crate::handlers::Handlers;
-use crate::{CallEvent, Limits, ServerNotification, Transport};
+use crate::{Limits, ServerNotification, Transport};
 use builder::Tracer;
 use cache::Cache;
 use era::Mode;
@@ -97,10 +97,10 @@ impl Client {
         Builder::new(Arc::new(transport))
     }
 
-    /// Returns the events of this client's calls, from now on; [`CallEvent`] has an example. A reader that is too slow
+    /// Returns the events of this client's calls, from now on; [`Events`] has an example. A reader that is too slow
     /// misses some: 1024 events may wait, and as much as [`Limits::event_bytes`].
-    pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
-        self.0.event_queues.stream()
+    pub fn events(&self) -> Events {
+        self.0.event_queues.reader()
     }
 
     /// The server that this client talks to, as its saved calls and tasks name it: see

@@ -8,7 +8,6 @@ use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 /// Something that happened during a call.
 ///
 /// ```
-/// use futures_util::StreamExt;
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{Client, EventKind};
 /// use serde_json::json;

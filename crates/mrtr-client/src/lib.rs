@@ -18,7 +18,7 @@ pub mod testing;
 mod transport;
 
 pub use call::{Action, Call, CallOutcome, Outgoing};
-pub use client::{Builder, Client, RoundOutcome, TraceContext};
+pub use client::{Builder, Client, Events, RoundOutcome, TraceContext};
 pub use error::{AnswerError, CallError, CallErrorKind, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
 pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UnsafeUrl, UrlRequest};

@@ -5,7 +5,7 @@ mod child;
 mod connection;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,7 +22,8 @@ use connection::Connection;
 
 /// A transport to a server that is a child process, or at the other end of any pair of streams.
 ///
-/// Many calls may go over it at once. Dropping a call cancels it at the server.
+/// Many calls may go over it at once. Dropping a call cancels it at the server. Clones lead to the same server: keep one
+/// beside the client, to [close](Self::close) it.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -37,6 +38,7 @@ use connection::Connection;
 /// # }
 /// # Ok(()) }
 /// ```
+#[derive(Clone)]
 pub struct StdioTransport {
     /// The name of the server that people see.
     server: String,
@@ -46,9 +48,10 @@ pub struct StdioTransport {
     era: EraMemory,
 }
 
+#[derive(Clone)]
 enum Way {
     /// A process, which is started again if it has ended.
-    Child(Box<ChildWay>),
+    Child(Arc<ChildWay>),
     /// Streams of the caller's own.
     Streams(Arc<Connection>),
 }
@@ -56,6 +59,12 @@ enum Way {
 struct ChildWay {
     launch: Launch,
     running: Mutex<RunningChild>,
+}
+
+impl ChildWay {
+    fn running(&self) -> MutexGuard<'_, RunningChild> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl StdioTransport {
@@ -116,12 +125,18 @@ impl StdioTransport {
     }
 
     /// Ends the server and waits for that. The transport closes the server's stdin; if that does not end it in time,
-    /// the server gets SIGTERM, and at last SIGKILL. Dropping the transport does the same without waiting.
+    /// the server gets SIGTERM, and at last SIGKILL. Dropping the last clone of the transport, and the last client over
+    /// it, does the same without waiting.
     ///
-    /// Calls that are under way fail.
+    /// Calls that are under way fail, and so do later ones: the server is not started again.
     pub async fn close(self) {
         match self.way {
-            Way::Child(child) => child.running.into_inner().unwrap_or_else(PoisonError::into_inner).close().await,
+            Way::Child(child) => {
+                let ended = child.running().close();
+                if let Some(ended) = ended {
+                    ended.await;
+                }
+            }
             Way::Streams(connection) => connection.close(),
         }
     }
@@ -142,7 +157,10 @@ impl StdioTransport {
         match &self.way {
             Way::Streams(connection) => Ok(Arc::clone(connection)),
             Way::Child(child) => {
-                let mut running = child.running.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut running = child.running();
+                if running.is_closed() {
+                    return Err(TransportError::new(CLOSED).unsent());
+                }
                 if running.connection.is_over() {
                     tracing::warn!(server = self.server, "the server has ended, and is started again");
                     *running = child.launch.start().map_err(TransportError::new)?;
@@ -279,6 +297,8 @@ impl ChildServer {
             None => (self.0.program().to_owned(), Some(self.0.identity())),
         };
         let child = ChildWay { launch: self.0, running: Mutex::new(running) };
-        Ok(StdioTransport { server, identity, way: Way::Child(Box::new(child)), era: EraMemory::of_process() })
+        Ok(StdioTransport { server, identity, way: Way::Child(Arc::new(child)), era: EraMemory::of_process() })
     }
 }
+
+const CLOSED: &str = "this program has closed its server; spawn another transport to start the server again";

@@ -43,6 +43,24 @@ fn a_host_goes_on_with_the_calls_that_it_saved() {
 }
 
 #[test]
+fn a_host_starts_its_server_and_ends_it() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stdio_host"));
+    command.arg(env!("CARGO_BIN_EXE_stdio_server")).stdin(Stdio::null());
+    let output = command.output().expect("the example is built");
+    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed}{said}");
+    assert!(is_kept(include_str!("../../stdio_host.rs"), &printed), "{printed}{said}");
+    assert!(said.contains("book: asking"), "{said}");
+}
+
+#[test]
+fn a_host_without_a_server_says_what_it_needs() {
+    let output = Command::new(env!("CARGO_BIN_EXE_stdio_host")).stdin(Stdio::null()).output().expect("it is built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("which server?"), "{said}");
+}
+
+#[test]
 fn a_promise_is_compared_line_by_line_and_an_ellipsis_is_something() {
     let source = "//! Shows it.\n//!\n//! ```text\n//! a … bytes\n//! http://…\n//! ```\n\nfn main() {}";
     assert!(is_kept(source, "a 17 bytes\nhttp://localhost\n"));

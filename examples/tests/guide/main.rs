@@ -9,6 +9,9 @@ mod deployment;
 mod effects;
 mod flows;
 mod forms;
+mod host_calls;
+mod host_forms;
+mod host_transport;
 mod hosts;
 mod mermaid;
 mod page;
@@ -108,7 +111,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn its_own_programs_take_in_mrtr_and_tokio_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
-    for name in ["deployment", "flows", "forms", "hosts", "servers", "tasks", "testing"] {
+    for name in ["deployment", "flows", "forms", "host_calls", "host_forms", "hosts", "servers", "tasks", "testing"] {
         let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");
         for line in source.lines().filter(|line| line.starts_with("use ")) {
             let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::"];

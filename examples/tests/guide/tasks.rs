@@ -1,11 +1,12 @@
 //! Section "Tasks": what an operator sees and does.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr::prelude::*;
 use mrtr::server::{TaskPolicy, testing};
-use mrtr::tasks::store::MemoryTaskStore;
-use mrtr::tasks::{End, WaitsFor};
+use mrtr::tasks::store::{MemoryTaskStore, TaskStore};
+use mrtr::tasks::{End, TaskOptions, TaskView, WaitsFor};
 
 #[data]
 struct Echo {
@@ -35,6 +36,21 @@ async fn tidy_up(tasks: &Tasks) -> Result<usize> {
         }
     }
     Ok(ended)
+}
+
+/// Tasks of which many run at a time, and that are kept for a week after their end.
+fn busy(store: impl TaskStore) -> Tasks {
+    let options = TaskOptions::default().workers(32).retention(Duration::from_hours(24 * 7));
+    Tasks::with_options(Arc::new(store), options)
+}
+
+/// Runs a task again: one that was set aside, or one whose page the person has visited.
+async fn run_again(tasks: &Tasks, task: &TaskView) -> Result<()> {
+    match task.waits_for {
+        WaitsFor::Operator => tasks.retry(task.id).await?,
+        _ => tasks.wake(task.id).await?,
+    }
+    Ok(())
 }
 
 #[tokio::test]
@@ -72,6 +88,34 @@ async fn an_operator_sees_what_a_task_waits_for() -> Result<()> {
     tasks.cancel(task.id).await?;
     let ended = tasks.view(None, 1).await?.pop().ok_or("it is kept")?;
     assert_eq!(ended.end, Some(End::Cancelled));
+    tasks.shut_down().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_that_an_operator_helps_runs_again() -> Result<()> {
+    let tasks = busy(MemoryTaskStore::default());
+    let server = Server::builder("echo", "1.0.0")
+        .tool(Tool::new("echo", echo).tasks(TaskPolicy::Required))
+        .extension(tasks.clone())
+        .build()?;
+    let client = testing::Client::new(&server).declaring_extension("io.modelcontextprotocol/tasks");
+    client.call_tool("echo", json!({})).await;
+    let waits_after = async |runs: u64| loop {
+        let task = tasks.view(None, 1).await?.pop().ok_or("there is a task")?;
+        if task.runs > runs && matches!(task.waits_for, WaitsFor::Answers(_)) {
+            return Ok::<_, Failure>(task);
+        }
+        tokio::task::yield_now().await;
+    };
+    let limit = Duration::from_secs(20);
+    let woken = tokio::time::timeout(limit, waits_after(0)).await??;
+    run_again(&tasks, &woken).await?;
+    let mut set_aside = tokio::time::timeout(limit, waits_after(woken.runs)).await??;
+    // Only lost runs set a task aside; for this check, the view says so.
+    set_aside.waits_for = WaitsFor::Operator;
+    run_again(&tasks, &set_aside).await?;
+    tokio::time::timeout(limit, waits_after(set_aside.runs)).await??;
     tasks.shut_down().await;
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! The events of calls: told by each call, and queued for each reader, bounded in bytes; the oldest go first.
 
 use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,8 +55,32 @@ struct Waiting {
     is_closed: bool,
 }
 
-/// The events of a client, for one reader.
-pub(super) struct EventStream {
+/// The events of a client's calls, for one reader: from [`Client::events`].
+///
+/// It is a stream as well, for programs that combine streams.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, EventKind, Events};
+/// use serde_json::json;
+///
+/// async fn count_rounds(mut events: Events) -> u32 {
+///     let mut rounds = 0;
+///     while let Some(event) = events.next().await {
+///         rounds += u32::from(matches!(event.kind, EventKind::Round(_)));
+///     }
+///     rounds
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+/// let client = Client::builder(Script::new().result(json!({ "resultType": "complete", "content": [] }))).build();
+/// let events = client.events();
+/// client.call_tool("report", json!({})).await?;
+/// drop(client); // with the client the events end
+/// assert_eq!(count_rounds(events).await, 1);
+/// # Ok(()) }
+/// ```
+pub struct Events {
     queue: Arc<Queue>,
     count: Arc<AtomicUsize>,
 }
@@ -68,11 +94,11 @@ impl EventQueues {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    pub(super) fn stream(&self) -> EventStream {
+    pub(super) fn reader(&self) -> Events {
         let queue = Arc::new(Queue::default());
         self.queues().push(Arc::clone(&queue));
         self.count.fetch_add(1, Ordering::Relaxed);
-        EventStream { queue, count: Arc::clone(&self.count) }
+        Events { queue, count: Arc::clone(&self.count) }
     }
 
     /// Queues an event for each reader.
@@ -169,7 +195,16 @@ fn event_of(ServerNotification { method, params }: ServerNotification, revision:
     .unwrap_or(EventKind::Other { method, params })
 }
 
-impl Stream for EventStream {
+impl Events {
+    /// Waits for the next event. `None` once the client is gone.
+    ///
+    /// Dropping the future loses no event.
+    pub async fn next(&mut self) -> Option<CallEvent> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
+
+impl Stream for Events {
     type Item = CallEvent;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<CallEvent>> {
@@ -190,7 +225,13 @@ impl Stream for EventStream {
     }
 }
 
-impl Drop for EventStream {
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("waiting", &self.queue.waiting().events.len()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Events {
     fn drop(&mut self) {
         let left = Waiting { is_closed: true, ..Waiting::default() };
         let waiting = std::mem::replace(&mut *self.queue.waiting(), left);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use mrtr_client::testing::Script;
 use mrtr_client::{Action, AnswerError, Call, CallErrorKind, Client, EventKind, Limits, RoundOutcome, Stop};
 use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
 use mrtr_client::{
     CallError, CallErrorKind, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification,
     ServerRequest, SessionId, Stop, Transport, TransportError, TransportRequest, TransportResponse,

@@ -102,7 +102,7 @@ async fn a_person_is_not_shown_the_same_url_over_and_over() {
     assert!(pauses[0] >= Duration::from_millis(500) && pauses[1] >= Duration::from_secs(1), "{pauses:?}");
     assert!(pauses[1] <= Duration::from_secs(3), "{pauses:?}");
     let mut put_off = 0;
-    while let Some(event) = futures_util::StreamExt::next(&mut events).await {
+    while let Some(event) = events.next().await {
         match event.kind {
             EventKind::BackOff(_) => put_off += 1,
             EventKind::Done => break,

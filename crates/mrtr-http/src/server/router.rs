@@ -8,6 +8,7 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use mrtr_schema::Revision;
 use mrtr_server::Server;
+use mrtr_server::transport::Inventory;
 
 use super::connection::MAX_HEADERS;
 use super::endpoint::Endpoint;

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use futures_util::StreamExt;
 use mrtr_client::{CallError, CallErrorKind, Client, EventKind, Limits, Stop};
 use mrtr_http::HttpTransport;
 use mrtr_schema::Revision;

@@ -89,17 +89,24 @@ impl fmt::Debug for Launch {
 /// A process that was started. When this is dropped, it is ended.
 pub(super) struct RunningChild {
     pub(super) connection: Arc<Connection>,
+    /// Ends the process, and ends with it. `None` once the process was told to end.
     ending: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 impl RunningChild {
-    /// Ends the process, and waits for that.
-    pub(super) async fn close(mut self) {
+    /// Ends the process, and returns the future of its end, unless another caller has it.
+    pub(super) fn close(&mut self) -> Option<impl Future<Output = ()> + use<>> {
         self.connection.close();
-        if let Some((closing, ended)) = self.ending.take() {
-            drop(closing);
+        let (closing, ended) = self.ending.take()?;
+        drop(closing);
+        Some(async {
             let _ = ended.await;
-        }
+        })
+    }
+
+    /// Returns true if the process was told to end.
+    pub(super) fn is_closed(&self) -> bool {
+        self.ending.is_none()
     }
 }
 

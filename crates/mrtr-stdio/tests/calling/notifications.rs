@@ -1,6 +1,5 @@
 //! Notifications find their calls, on an output that all calls share.
 
-use futures_util::StreamExt;
 use mrtr_client::{CallEvent, Client, EventKind};
 use mrtr_schema::{Json, JsonObject};
 use serde_json::{Value, json};

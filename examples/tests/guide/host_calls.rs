@@ -1,0 +1,689 @@
+//! Page "Hosts": calls, from one that answers by handlers to saved ones, tasks, events and lists.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mrtr::client::testing::Script;
+use mrtr::client::{EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
+use mrtr::client::{Transport, TransportFailure, UnsafeUrl};
+use mrtr::prelude::*;
+use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};
+use mrtr::schema::content::{Role, TextContent};
+use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr::schema::input::InputKind;
+use mrtr::schema::roots::{ListRootsResult, Root};
+use mrtr::schema::sampling::{
+    CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage, ToolUseContent,
+};
+use mrtr::schema::tools::InputSchema;
+use mrtr::schema::{
+    CallToolResult, Era, InputRequest, JsonObject, LoggingLevel, Method, NamespacedInput, Printable, Revision,
+};
+use mrtr::serde_json;
+use mrtr::server::TaskPolicy;
+use mrtr::server::flow::SamplingTools;
+use mrtr::server::handler::Completing;
+use mrtr::stdio::{Stdio, StdioTransport};
+use mrtr::tasks::store::MemoryTaskStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Reaches a server over HTTP, and shows it a token with every request.
+fn over_http(url: &str, token: &str) -> Result<Client> {
+    let transport = HttpTransport::new(url)?.bearer(token);
+    Ok(Client::builder(transport).info("travel-agent", "1.0.0").build())
+}
+
+/// Reaches a server over a socket that carries one message per line.
+async fn over_socket(address: SocketAddr) -> Result<Client> {
+    let (read, write) = TcpStream::connect(address).await?.into_split();
+    Ok(Client::builder(StdioTransport::over("harbour", read, write)).build())
+}
+
+/// Serves on an address of this machine, and returns its URL.
+fn serve(server: Server) -> Result<String> {
+    let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
+    let url = format!("http://{}/mcp", bound.address()?);
+    tokio::spawn(bound.run(std::future::pending()));
+    Ok(url)
+}
+
+async fn weather(_: Flow) -> Result<String> {
+    Ok("Rain in Oslo".into())
+}
+
+#[tokio::test]
+async fn a_server_is_reached_over_http_and_over_a_socket() -> Result<()> {
+    let server = Server::builder("weather", "1.0.0").tool(Tool::new("weather", weather)).build()?;
+    let client = over_http(&serve(server.clone())?, "a-token")?;
+    assert_eq!(client.call_tool("weather", json!({})).await?.text(), "Rain in Oslo");
+
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let client = over_socket(listener.local_addr()?).await?;
+    let (read, write) = listener.accept().await?.0.into_split();
+    tokio::spawn(Stdio::new(server).over(read, write));
+    assert_eq!(client.call_tool("weather", json!({})).await?.text(), "Rain in Oslo");
+    Ok(())
+}
+
+/// A client that can be asked everything.
+fn client_of_everything(transport: impl Transport) -> Client {
+    Client::builder(transport)
+        .on_elicit(fill_in)
+        .on_url(visit)
+        .on_sample_with_tools(ask_model)
+        .on_roots(list_roots)
+        .on_input::<Seat, _, _, _>(choose_seat)
+        .build()
+}
+
+/// What a handler returns: an answer, or any error that says why there is none.
+type Answered<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Shows a form to the person, and returns what they entered.
+async fn fill_in(form: FormRequest) -> Answered<ElicitResult> {
+    let context = form.context();
+    println!("{} asks, for {}: {}", context.server, context.name.as_deref().unwrap_or_default(), form.message());
+    match person_fills_in(&form) {
+        Some(entered) => Ok(form.accept(&entered)?),
+        None => Ok(form.decline()?),
+    }
+}
+
+/// Shows all of the URL, and opens it once the person has agreed.
+async fn visit(request: UrlRequest) -> Answered<ElicitResult> {
+    request.check()?; // only https, or http on this machine
+    let name = if request.has_punycode_host() { " (punycode)" } else { "" };
+    println!("{} asks: {}", request.context().server, request.message());
+    println!("open {} at {}{name}?", request.url(), request.host().unwrap_or_default());
+    if !person_agrees(request.url()) {
+        return Ok(request.decline());
+    }
+    open_in_browser(request.url())?;
+    Ok(request.consent())
+}
+
+/// Asks this host's model, with the tools that the server offers it.
+async fn ask_model(question: CreateMessageParams, context: QuestionContext) -> Answered<CreateMessageResult> {
+    if !person_agrees(&format!("{} wants to ask the model", context.server)) {
+        return Err("the person does not want the model to be asked".into());
+    }
+    let said = model(&question);
+    let mut answer = CreateMessageResult::new(Role::Assistant, said.clone(), "a-model");
+    answer.stop_reason = Some(if matches!(said, SamplingContent::ToolUse(_)) { "toolUse" } else { "endTurn" }.into());
+    Ok(answer)
+}
+
+/// Names the folders that a server may work in. Only one tool is told.
+async fn list_roots(context: QuestionContext) -> Answered<Vec<Root>> {
+    match context.name.as_deref() {
+        Some("book") => Ok(vec![Root::new("file:///home/ada/trips")]),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// An input of an application's own: a seat on a map.
+struct Seat;
+
+#[data]
+struct Map {
+    free: Vec<String>,
+}
+
+#[data]
+struct Chosen {
+    seat: String,
+}
+
+impl NamespacedInput for Seat {
+    const METHOD: Method = Method::from_static("com.example/seat");
+    type Params = Map;
+    type Response = Chosen;
+}
+
+async fn choose_seat(map: Map, _: QuestionContext) -> Answered<Chosen> {
+    Ok(Chosen { seat: map.free.into_iter().next_back().ok_or("no seat is free")? })
+}
+
+fn person_fills_in(form: &FormRequest) -> Option<Value> {
+    form.fields().any(|field| field.name == "name").then(|| json!({ "name": "Ada" }))
+}
+
+fn person_agrees(_: &str) -> bool {
+    true
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a browser may fail to start")]
+fn open_in_browser(_: &str) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Plays a model: it uses the first tool that it is offered, and then repeats what the tool said.
+fn model(question: &CreateMessageParams) -> SamplingContent {
+    let last = question.messages.iter().rev().flat_map(|message| message.content.iter());
+    let said = last.into_iter().find_map(|content| match content {
+        SamplingContent::ToolResult(result) => Some(format!("{} content block", result.content.len())),
+        _ => None,
+    });
+    match (said, question.tools.iter().flatten().next()) {
+        (None, Some(tool)) => {
+            SamplingContent::ToolUse(ToolUseContent::new("use-1", tool.name.clone(), JsonObject::default()))
+        }
+        (said, _) => SamplingContent::Text(TextContent::new(said.unwrap_or_else(|| "nothing".into()))),
+    }
+}
+
+#[data]
+struct Name {
+    name: String,
+}
+
+/// Asks in every way.
+async fn book(flow: Flow) -> Result<String> {
+    let Name { name } = flow.elicit("name", "Who is travelling?").await?;
+    flow.elicit_url("terms", "Please read our terms", "https://example.com/terms").await?;
+    let tide = mrtr::schema::Tool::new("tide", InputSchema::parse(r#"{"type": "object"}"#)?);
+    let tools = SamplingTools::new().tool(tide, async |_| Ok("high".into()));
+    let question = CreateMessageParams::new([SamplingMessage::user("How is the tide?")], 100_u64);
+    let tide = flow.sample_with_tools("tide", question, &tools).await?.text().unwrap_or_default();
+    let trips = flow.roots("trips").await?;
+    let Chosen { seat } = flow.ask::<Seat>("seat", Map { free: vec!["12C".into(), "14A".into()] }).await?;
+    Ok(format!("{name} has seat {seat}; {tide}; {} folder", trips.len()))
+}
+
+#[tokio::test]
+async fn every_kind_of_question_is_answered_by_its_handler() -> Result<()> {
+    let tool = Tool::new("book", book);
+    let server = Server::builder("harbour", "1.0.0").input::<Seat>().tool(tool).build()?;
+    let client = client_of_everything(HttpTransport::new(&serve(server)?)?);
+    let result = client.call_tool("book", json!({})).await?;
+    assert_eq!(result.text(), "Ada has seat 14A; 1 content block; 1 folder");
+    let declared = client.capabilities();
+    assert!(declared.elicits_forms() && declared.elicits_urls() && declared.samples_with_tools());
+    assert!(declared.lists_roots() && declared.knows(&Seat::METHOD));
+    Ok(())
+}
+
+/// A client whose model is asked without tools, for servers that only want a text.
+fn without_tools(transport: impl Transport) -> Client {
+    Client::builder(transport).on_sample(ask_model).build()
+}
+
+#[test]
+fn a_client_declares_what_it_has_handlers_for() {
+    let client = without_tools(Script::new());
+    assert!(client.capabilities().samples() && !client.capabilities().samples_with_tools());
+    assert!(!client.capabilities().elicits_forms());
+}
+
+/// What a host does after a call that gave no result.
+#[derive(Debug)]
+enum Next {
+    /// Give the text to the model, as the result of its call.
+    TellModel(String),
+    /// Get other credentials, build a client with them, and resume the call there.
+    SignIn(PendingCall),
+    /// Save the call, and resume it later.
+    Save(PendingCall),
+}
+
+fn after(error: CallError) -> Next {
+    let text = error.to_string();
+    let CallError { kind, pending, .. } = error;
+    match (kind, pending) {
+        (CallErrorKind::Transport { source }, Some(call)) => match source.failure() {
+            TransportFailure::Unauthorized => Next::SignIn(*call),
+            _ if source.may_have_run() => Next::TellModel(text),
+            _ => Next::Save(*call),
+        },
+        (
+            CallErrorKind::NotAnswered { .. }
+            | CallErrorKind::GatheringTooLong
+            | CallErrorKind::Interrupted
+            | CallErrorKind::Stopped { stop: Stop::TooManyRounds(_) | Stop::TooManyStateOnlyRounds(_) },
+            Some(call),
+        ) => Next::Save(*call),
+        _ => Next::TellModel(text),
+    }
+}
+
+#[tokio::test]
+async fn each_failure_has_its_remedy() -> Result<()> {
+    let refused = mrtr::schema::ErrorObject::new(mrtr::schema::ErrorCode::INVALID_PARAMS, "no such port");
+    let call = async |script: Script| {
+        let client = Client::builder(script).on_elicit(async |_| Err::<ElicitResult, _>("there is no screen")).build();
+        after(client.call_tool("book", json!({})).await.expect_err("it fails"))
+    };
+    let said = call(Script::new().error(refused)).await;
+    assert!(matches!(&said, Next::TellModel(text) if text == "the server answered: no such port (-32602)"), "{said:?}");
+    let asked = call(Script::new().result(asks_name())).await;
+    assert!(matches!(&asked, Next::Save(call) if call.unanswered().eq(["name"])), "{asked:?}");
+    let broken = call(Script::new().unreachable()).await;
+    assert!(matches!(&broken, Next::TellModel(_)), "it may have run: {broken:?}");
+
+    let nobody = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
+    let client = Client::builder(HttpTransport::new(&format!("http://{nobody}/mcp"))?).build();
+    let unreachable = after(client.call_tool("book", json!({})).await.expect_err("nobody listens"));
+    assert!(matches!(&unreachable, Next::Save(_)), "{unreachable:?}");
+
+    let client = over_http(&format!("http://{}/mcp", refuse_tokens().await?), "expired")?;
+    let refused = after(client.call_tool("book", json!({})).await.expect_err("its token is refused"));
+    assert!(matches!(&refused, Next::SignIn(call) if call.name().as_deref() == Some("book")), "{refused:?}");
+    Ok(())
+}
+
+/// Plays a server that lets nobody in, and returns its address.
+async fn refuse_tokens() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let refusal = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n";
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(refusal.as_bytes()).await;
+        }
+    });
+    Ok(address)
+}
+
+/// An interim result that asks for a name.
+fn asks_name() -> Value {
+    let form = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+    json!({ "resultType": "input_required", "requestState": "sealed", "inputRequests": { "name": {
+        "method": "elicitation/create",
+        "params": { "mode": "form", "message": "Who is travelling?", "requestedSchema": form } } } })
+}
+
+fn complete(text: &str) -> Value {
+    json!({ "resultType": "complete", "content": [{ "type": "text", "text": text }] })
+}
+
+/// Drives a call to its end, round by round.
+async fn drive(client: &Client, tool: &str, arguments: Value) -> Result<CallToolResult> {
+    let mut call = client.prepare_tool(tool, arguments)?;
+    loop {
+        call = match client.advance(call).await? {
+            RoundOutcome::Complete(result) => return Ok(result.to()?),
+            RoundOutcome::Asked(mut call) => {
+                answer(&mut call)?;
+                call
+            }
+            RoundOutcome::BackOff(call, pause) | RoundOutcome::Task(call, pause) => {
+                tokio::time::sleep(pause).await;
+                call
+            }
+            other => return Err(format!("this host does not know {other:?}").into()),
+        };
+    }
+}
+
+/// Answers what is open. Here each form asks for a name, and the person agrees to each URL.
+fn answer(call: &mut PendingCall) -> Result<()> {
+    for key in call.unanswered().map(str::to_owned).collect::<Vec<_>>() {
+        println!("{}", call.message(&key).unwrap_or_default());
+        match call.question(&key).map(InputRequest::kind) {
+            Some(InputKind::Form(_)) => call.accept(&key, &json!({ "name": "Ada" }))?,
+            Some(InputKind::Url(params)) => {
+                UnsafeUrl::check(&params.url)?;
+                call.answer(&key, &ElicitResult::new(ElicitAction::Accept))?;
+            }
+            Some(InputKind::Roots) => call.answer(&key, &ListRootsResult::new([Root::new("file:///home/ada")]))?,
+            Some(InputKind::Namespaced(_) | InputKind::Unknown(_)) => call.skip(&key)?,
+            Some(InputKind::Sample(_)) | None => return Err("this host has no model".into()),
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_is_driven_round_by_round() -> Result<()> {
+    let state_only = json!({ "resultType": "input_required", "requestState": "later" });
+    let mut asks = asks_name();
+    let terms = json!({ "mode": "url", "message": "Our terms", "url": "https://example.com/terms" });
+    asks["inputRequests"]["terms"] = json!({ "method": "elicitation/create", "params": terms });
+    asks["inputRequests"]["trips"] = json!({ "method": "roots/list" });
+    asks["inputRequests"]["seat"] = json!({ "method": "com.example/seat", "params": { "free": [] } });
+    let script = Script::new().result(asks).result(state_only).result(complete("Ada is booked"));
+    let client = Client::builder(script.clone()).on_elicit(fill_in).build();
+    assert_eq!(drive(&client, "book", json!({ "port": "Kirkwall" })).await?.text(), "Ada is booked");
+    let answers = json!({
+        "name": { "action": "accept", "content": { "name": "Ada" } },
+        "terms": { "action": "accept" },
+        "trips": { "roots": [{ "uri": "file:///home/ada" }] },
+    });
+    assert_eq!(script.sent()[1].to::<Value>()?["params"]["inputResponses"], answers, "the seat is left out");
+    assert_eq!(script.sent()[2].to::<Value>()?["params"]["requestState"], "later");
+    Ok(())
+}
+
+/// Runs a call to its end. If the program is to stop first, saves the call with all answers so far.
+async fn run_or_save(
+    client: &Client,
+    call: PendingCall,
+    file: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<Option<CallToolResult>> {
+    match client.resume_until::<CallToolResult>(call, stop).await {
+        Ok(result) => Ok(Some(result)),
+        Err(CallError { kind: CallErrorKind::Interrupted, pending: Some(call), .. }) => {
+            std::fs::write(file, serde_json::to_vec(&call)?)?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_saved_at_the_end_of_the_program_and_resumed_by_the_next() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("call.json");
+    let script = Script::new().result(asks_name()).result(complete("Ada is booked"));
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let (shown, stop) = (Arc::clone(&asked), Arc::clone(&asked));
+    let nobody_answers = move |_: FormRequest| {
+        shown.notify_one();
+        std::future::pending::<Result<ElicitResult, String>>()
+    };
+    let first = Client::builder(script.clone()).on_elicit(nobody_answers).build();
+    let call = first.prepare_tool("book", json!({ "port": "Kirkwall" }))?;
+    assert!(run_or_save(&first, call, &file, stop.notified()).await?.is_none());
+
+    let next = Client::builder(script).on_elicit(fill_in).build();
+    let call: PendingCall = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let result = run_or_save(&next, call, &file, std::future::pending()).await?;
+    assert_eq!(result.map(|result| result.text()), Some("Ada is booked".into()));
+    Ok(())
+}
+
+#[test]
+fn a_saved_call_has_the_members_that_the_page_shows() -> Result<()> {
+    let mut blocks = crate::page::blocks("json").filter(|block| block.page.path == "guide/HOSTS.md");
+    let shown: Value = serde_json::from_str(blocks.next().ok_or("the page shows a saved call")?.text)?;
+    let call: PendingCall = serde_json::from_value(shown.clone())?;
+    assert_eq!(call.unanswered().collect::<Vec<_>>(), ["seat"]);
+    assert_eq!(serde_json::to_value(&call)?, shown);
+    Ok(())
+}
+
+/// Gets a prompt and a resource by hand: what they ask is answered, and each is read as its own type.
+async fn read_by_hand(client: &Client) -> Result<(usize, usize)> {
+    let prompt = match client.get_prompt_once("review", json!({ "language": "rust" })).await? {
+        RoundOutcome::Asked(mut call) => {
+            answer(&mut call)?;
+            client.resume_as::<mrtr::schema::prompts::GetPromptResult>(call).await?
+        }
+        other => return Err(format!("nothing was asked: {other:?}").into()),
+    };
+    let RoundOutcome::Complete(resource) = client.read_resource_once("docs://guide").await? else {
+        return Err("a resource that does not ask".into());
+    };
+    let resource: mrtr::schema::resources::ReadResourceResult = resource.to()?;
+    Ok((prompt.messages.len(), resource.contents.len()))
+}
+
+#[tokio::test]
+async fn a_prompt_that_asks_is_answered_by_hand() -> Result<()> {
+    let script = Script::new()
+        .result(asks_name())
+        .result(json!({ "resultType": "complete", "messages": [] }))
+        .result(json!({ "resultType": "complete", "contents": [], "ttlMs": 0, "cacheScope": "private" }));
+    let client = Client::builder(script).on_elicit(fill_in).build();
+    assert_eq!(read_by_hand(&client).await?, (0, 0));
+    Ok(())
+}
+
+/// Sends a request of any method: here one that only this server has.
+async fn request(client: &Client) -> Result<Value> {
+    let call = client.prepare("com.example/tides", JsonObject::of(&json!({ "port": "Kirkwall" }))?);
+    Ok(client.resume_as::<mrtr::schema::Json>(call).await?.to()?)
+}
+
+#[tokio::test]
+async fn a_method_of_an_application_is_called() -> Result<()> {
+    let script = Script::new().result(json!({ "resultType": "complete", "high": "06:12" }));
+    let client = Client::builder(script.clone()).build();
+    assert_eq!(request(&client).await?["high"], "06:12");
+    assert!(script.sent()[0].as_str().contains("com.example/tides"));
+    Ok(())
+}
+
+/// Starts a report, and returns the handle of its task as text to be saved.
+async fn start_report(client: &Client) -> Result<String> {
+    match client.call_tool_once("report", json!({})).await? {
+        RoundOutcome::Task(call, _) => Ok(serde_json::to_string(&call.task())?),
+        other => Err(format!("it did not become a task: {other:?}").into()),
+    }
+}
+
+/// Follows the report to its end, in any process of this host.
+async fn finish_report(client: &Client, handle: &str) -> Result<CallToolResult> {
+    let task: PendingTask = serde_json::from_str(handle)?;
+    Ok(client.follow(task).await?.to()?)
+}
+
+/// Cancels the report.
+async fn cancel_report(client: &Client, handle: &str) -> Result<()> {
+    let task: PendingTask = serde_json::from_str(handle)?;
+    Ok(client.cancel_task(&task).await?)
+}
+
+async fn report(flow: Flow) -> Result<String> {
+    let Name { name } = flow.elicit("name", "For whom?").await?;
+    Ok(format!("A report for {name}"))
+}
+
+#[tokio::test]
+async fn a_task_is_left_and_followed_and_another_one_cancelled() -> Result<()> {
+    let tasks = Tasks::new(MemoryTaskStore::default());
+    let tool = Tool::new("report", report).tasks(TaskPolicy::Required);
+    let url = serve(Server::builder("reports", "1.0.0").tool(tool).extension(tasks.clone()).build()?)?;
+    let client = || Ok::<_, Failure>(Client::builder(HttpTransport::new(&url)?).on_elicit(fill_in).build());
+    let handle = start_report(&client()?).await?;
+    assert_eq!(finish_report(&client()?, &handle).await?.text(), "A report for Ada");
+
+    let other = start_report(&client()?).await?;
+    cancel_report(&client()?, &other).await?;
+    let ended = format!("{:?}", finish_report(&client()?, &other).await.expect_err("it was cancelled"));
+    assert!(ended.contains("the task was cancelled"), "{ended}");
+    tasks.shut_down().await;
+    Ok(())
+}
+
+/// Shows what happens in the calls of a client, until the client is gone.
+async fn show(mut events: Events, screen: &Screen) {
+    while let Some(event) = events.next().await {
+        let name = event.name.unwrap_or_default();
+        match event.kind {
+            EventKind::Progress(progress) => {
+                let message = progress.message.unwrap_or_default();
+                screen.line(format!("{name}: {} {}", progress.progress, Printable::line(&message)));
+            }
+            EventKind::Log(log) => screen.line(format!("{name} logs: {}", Printable::line(log.data.as_str()))),
+            EventKind::Asked(keys) => screen.line(format!("{name} waits for {}", Printable::line(&keys.join(", ")))),
+            EventKind::Task(_) => screen.line(format!("{name} works on its own, and is followed")),
+            _ => {}
+        }
+    }
+}
+
+/// The lines that a person sees.
+#[derive(Clone, Default)]
+struct Screen(Arc<Mutex<Vec<String>>>);
+
+impl Screen {
+    fn line(&self, line: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A client that gets warnings of its servers, and tells them where its calls stand in a trace.
+fn observed(transport: impl Transport) -> Client {
+    Client::builder(transport)
+        .log_level(LoggingLevel::Warning)
+        .trace_context(|| TraceContext { traceparent: Some(current_span()), ..TraceContext::default() })
+        .on_elicit(fill_in)
+        .build()
+}
+
+fn current_span() -> String {
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into()
+}
+
+async fn copy(flow: Flow) -> Result<String> {
+    let Name { name } = flow.elicit("name", "Who copies?").await?;
+    flow.progress(1, Some(2), "half of it").await;
+    flow.log(LoggingLevel::Warning, "the disk is nearly full").await;
+    flow.log(LoggingLevel::Debug, "not wanted").await;
+    Ok(format!("{name} has a copy"))
+}
+
+#[tokio::test]
+async fn progress_and_logs_are_shown() -> Result<()> {
+    let server = Server::builder("copier", "1.0.0").tool(Tool::new("copy", copy)).build()?;
+    let client = observed(HttpTransport::new(&serve(server)?)?);
+    let screen = Screen::default();
+    let showing = tokio::spawn({
+        let (events, screen) = (client.events(), screen.clone());
+        async move { show(events, &screen).await }
+    });
+    client.call_tool("copy", json!({})).await?;
+    drop(client);
+    showing.await?;
+    let expected =
+        ["copy waits for name", "copy: 1 half of it", r#"copy logs: "the disk is nearly full""#].map(str::to_owned);
+    assert_eq!(screen.lines(), expected);
+    Ok(())
+}
+
+/// Lists what a server has, and reads some of it.
+async fn look_around(client: &Client) -> Result<Vec<String>> {
+    let mut lines = vec![client.discover().await?.instructions.unwrap_or_default()];
+    for tool in client.list_tools().await? {
+        lines.push(format!("tool {}: {}", tool.name, tool.description.unwrap_or_default()));
+    }
+    for prompt in client.list_prompts().await? {
+        lines.push(format!("prompt {}", prompt.name));
+    }
+    for resource in client.list_resources().await? {
+        lines.push(format!("resource {}", resource.uri));
+    }
+    for template in client.list_resource_templates().await? {
+        lines.push(format!("template {}", template.uri_template));
+    }
+    let typed = CompletionArgument::new("language", "ru");
+    let found = client.complete(&CompleteParams::new(PromptReference::new("review"), typed)).await?;
+    lines.push(format!("completions: {}", found.completion.values.as_slice().join(", ")));
+    let prompt = client.get_prompt("review", json!({ "language": "rust" })).await?;
+    lines.push(format!("{} message", prompt.messages.len()));
+    let guide = client.read_resource("docs://guide").await?;
+    lines.push(format!("{} content", guide.contents.len()));
+    Ok(lines.into_iter().map(|line| Printable::line(&line).to_string()).collect())
+}
+
+/// Gets the tools anew, because something outside of the protocol said that they have changed.
+async fn list_again(client: &Client) -> Result<usize> {
+    client.clear_cache();
+    Ok(client.list_tools().await?.len())
+}
+
+/// Says what is at the other end.
+fn describe(client: &Client) -> String {
+    let era = match client.era() {
+        Some(Era::Legacy) => "holds calls while it asks",
+        Some(_) => "keeps nothing while it asks",
+        None => "has not been called yet",
+    };
+    format!("{} speaks {}, and {era}", client.server(), client.revision())
+}
+
+#[data]
+struct Review {
+    language: String,
+}
+
+async fn review(_: Flow, review: Review) -> Result<String> {
+    Ok(format!("Please review this {} program", review.language))
+}
+
+async fn guide(_: Flow) -> Result<String> {
+    Ok("Read me".into())
+}
+
+#[tokio::test]
+async fn a_host_looks_around_and_keeps_what_it_may() -> Result<()> {
+    let languages = async |_: Flow, typed: Completing| {
+        let known = ["python", "rust", "ruby"];
+        Ok::<_, Failure>(
+            known.into_iter().filter(|name| name.starts_with(&typed.value)).map(str::to_owned).collect::<Vec<_>>(),
+        )
+    };
+    let server = Server::builder("docs", "1.0.0")
+        .instructions("Reviews programs")
+        .tool(Tool::new("weather", weather).description("Says how the weather is"))
+        .prompt(Prompt::new("review", review).complete("language", languages))
+        .resource(Resource::new("docs://guide", "guide", guide))
+        .build()?;
+    let client = Client::builder(HttpTransport::new(&serve(server)?)?).build();
+    assert!(describe(&client).ends_with("has not been called yet"), "{}", describe(&client));
+    let expected = [
+        "Reviews programs",
+        "tool weather: Says how the weather is",
+        "prompt review",
+        "resource docs://guide",
+        "completions: rust, ruby",
+        "1 message",
+        "1 content",
+    ];
+    assert_eq!(look_around(&client).await?, expected);
+    assert_eq!(list_again(&client).await?, 1);
+    assert!(describe(&client).ends_with("speaks 2026-07-28, and keeps nothing while it asks"), "{}", describe(&client));
+    Ok(())
+}
+
+/// A client that gives up sooner, and that gives the person a day.
+fn impatient(transport: impl Transport) -> Client {
+    let day = Duration::from_hours(24);
+    let limits = Limits { exchange: Duration::from_secs(20), gathering: Some(day), rounds: 5, ..Limits::default() };
+    Client::builder(transport).limits(limits).build()
+}
+
+/// Gives a call a minute. Then it is cancelled, and the server is told.
+async fn within_a_minute(client: &Client) -> Result<CallToolResult> {
+    let call = client.call_tool("weather", json!({}));
+    Ok(tokio::time::timeout(Duration::from_mins(1), call).await??)
+}
+
+#[tokio::test]
+async fn a_call_ends_within_its_time() -> Result<()> {
+    let client = impatient(Script::new().result(complete("Rain")));
+    assert_eq!(within_a_minute(&client).await?.text(), "Rain");
+    Ok(())
+}
+
+/// A client for servers of the legacy era alone, whose session ends with `close`.
+async fn call_in_a_session(url: &str) -> Result<String> {
+    let client = Client::builder(HttpTransport::new(url)?).revision(Revision::V2025_11_25).on_elicit(fill_in).build();
+    let text = client.call_tool("greet", json!({})).await?.text();
+    client.close().await;
+    Ok(text)
+}
+
+async fn greet(flow: Flow) -> Result<String> {
+    let Name { name } = flow.elicit("name", "Who are you?").await?;
+    Ok(format!("Hello, {name}"))
+}
+
+#[tokio::test]
+async fn a_session_is_ended() -> Result<()> {
+    let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+    assert_eq!(call_in_a_session(&serve(server.clone())?).await?, "Hello, Ada");
+    assert_eq!(server.sessions().open(), 0);
+    Ok(())
+}

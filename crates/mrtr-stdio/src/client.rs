@@ -144,7 +144,7 @@ impl StdioTransport {
             Way::Child(child) => {
                 let mut running = child.running.lock().unwrap_or_else(PoisonError::into_inner);
                 if running.connection.is_over() {
-                    tracing::warn!(server = self.server, "the server has ended, and is started again");
+                    tracing::warn!(server = self.server, "the server process has ended and is started again");
                     *running = child.launch.start().map_err(TransportError::new)?;
                 }
                 Ok(Arc::clone(&running.connection))

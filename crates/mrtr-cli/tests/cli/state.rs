@@ -46,5 +46,5 @@ fn a_state_shows_its_header_and_with_its_keys_its_claims_and_no_answer_unasked()
     inspect(&["--keys", "namesake"]).says(1, &["it was not sealed with the key it names", "another secret"]);
     inspect(&["--keys", "call.json"]).says(1, &["the keys cannot be used"]);
     run(folder.path(), &["state", "inspect", "hello"])
-        .says(1, &["this is no state that mrtr has sealed", "the whole text of `requestState`"]);
+        .says(1, &["this is not a state that mrtr sealed", "the whole text of `requestState`"]);
 }

@@ -211,7 +211,7 @@ async fn a_session_keeps_no_more_than_it_may() {
     other.call("large", of(200)).await.question().await;
     client.accept(&asked, json!({ "name": "y".repeat(300 << 10) })).await;
     let response = kept.response().await.to_string();
-    assert!(response.contains("too much"), "the answer is more than a journal may hold: {response}");
+    assert!(response.contains("too large"), "the answer is more than a journal may hold: {response}");
     // What has ended is given back.
     let mut again = client.call("large", of(200)).await;
     let asked = again.question().await;

@@ -56,7 +56,7 @@ where
     let finishing = async { tokio::join!(connection.drain(), writing).1 };
     let finished = tokio::time::timeout(options.shutdown_timeout, finishing).await;
     let Ok(written) = finished else {
-        tracing::warn!("what still runs is dropped");
+        tracing::warn!("the time for shutdown is over: calls that still run are dropped");
         return ended;
     };
     ended.and(if_not_gone(written))

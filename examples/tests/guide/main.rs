@@ -6,6 +6,7 @@
 
 mod deployment;
 mod effects;
+mod errors;
 mod flows;
 mod forms;
 mod hosts;

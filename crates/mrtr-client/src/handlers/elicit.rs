@@ -218,7 +218,7 @@ impl UrlRequest {
     /// use mrtr_schema::elicitation::ElicitResult;
     ///
     /// async fn ask_the_user(request: UrlRequest) -> Result<ElicitResult, UnsafeUrl> {
-    ///     request.check()?; // the call ends, and can be picked up
+    ///     request.check()?; // the call ends, and can be resumed
     ///     Ok(request.consent()) // once they have agreed
     /// }
     /// # drop(Client::builder(Script::new()).on_url(ask_the_user));

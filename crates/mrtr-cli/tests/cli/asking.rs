@@ -170,12 +170,12 @@ fn only_pages_on_the_web_are_offered_to_be_opened() {
     let folder = tempfile::tempdir().unwrap();
     for (url, why) in [
         ("javascript:alert(1)", "it asks to open a `javascript:` URL; only https is opened"),
-        ("JavaScript://example.com/%0aalert(1)", "it asks for a `javascript:` URL"),
-        ("file:///etc/passwd", "it asks for a `file:` URL"),
-        ("data:text/html,x", "it asks for a `data:` URL"),
-        ("ms-settings:privacy", "it asks for a `ms-settings:` URL"),
+        ("JavaScript://example.com/%0aalert(1)", "it asks to open a `javascript:` URL"),
+        ("file:///etc/passwd", "it asks to open a `file:` URL"),
+        ("data:text/html,x", "it asks to open a `data:` URL"),
+        ("ms-settings:privacy", "it asks to open a `ms-settings:` URL"),
         ("http://example.com/pay", "it asks to open a page at example.com without encryption"),
-        ("http://localhost.example.com/", "it asks for a page at localhost.example.com"),
+        ("http://localhost.example.com/", "it asks to open a page at localhost.example.com"),
         ("https:///pay", "whose host cannot be read"),
         ("https://%65xample.com/", "whose host cannot be read"),
     ] {

@@ -110,7 +110,7 @@ fn a_demo_server_that_cannot_be_had() {
         .says(1, &["the keys cannot be used", "nowhere", "mrtr keys new FILE"]);
     std::fs::write(folder.path().join("no-db"), "this is no database, and long enough to be looked at").unwrap();
     run(folder.path(), &["serve", "--port", "0", "--db", "no-db"])
-        .says(1, &["no-db cannot be used: SQLite cannot open the file", "one that is not there yet"]);
+        .says(1, &["no-db cannot be used: SQLite cannot open the file", "one that does not exist yet"]);
     let stdio = format!("{MRTR} serve --stdio --state-keys nowhere");
     run(folder.path(), &["call", "--stdio", &stdio, "weather"]).says(1, &["server: error: the keys cannot be used"]);
 }

@@ -28,7 +28,7 @@ fn ctrl_c_at_a_question_saves_the_call_and_another_process_goes_on() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     let mut person = Person::types_command(folder.path(), &["resume", "mrtr-weather.call.json"]);
-    person.sees(&format!("going on with `weather` at {}", demo.url));
+    person.sees(&format!("resuming `weather` at {}", demo.url));
     person.sees("User name");
     person.enters("ada");
     person.gets("Take an umbrella, ada.");

@@ -92,7 +92,7 @@ fn of_parallel_resumes_one_goes_on_and_the_other_is_told() {
     let mut first = Person::types_command(folder.path(), &resume);
     answers.recv().unwrap();
     let told = "another process resumes the call in call.json";
-    run(folder.path(), &resume).says(1, &[told, "wait for it to end"]);
+    run(folder.path(), &resume).says(1, &[told, "wait for that process to end"]);
     run(folder.path(), &["resume", "call.json", "--cancel"]).says(1, &[told]);
     let over = ["call", &stub.url, "wait", "--save", "call.json"];
     run(folder.path(), &over).says(1, &[told, "give --save another name"]);
@@ -201,7 +201,7 @@ fn a_call_of_one_command_line_does_not_go_on_at_another() {
         saved["work"]["call"]["server"] = MRTR.into();
     });
     let before = fs::read_to_string(&path).unwrap();
-    resume(&[]).says(1, &["an older mrtr", "the program of its server alone", "--trust-server"]);
+    resume(&[]).says(1, &["an older mrtr", "only its server's program", "--trust-server"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), before, "it is as it was");
     resume(&["--trust-server"]).gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
 }

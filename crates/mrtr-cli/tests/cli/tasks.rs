@@ -29,7 +29,7 @@ fn tasks_are_listed_shown_retried_and_cancelled() {
     assert!(shown.contains("tool       echo\n") && shown.contains("lostRuns   0\n"), "{shown}");
     tasks(&["retry", id]).says(0, &["runs as soon as a server with its tool polls the file"]);
     tasks(&["cancel", id]).says(0, &["is cancelled"]);
-    tasks(&["cancel", id]).says(1, &["has ended, and stays so", "says how"]);
+    tasks(&["cancel", id]).says(1, &["has ended already", "says how"]);
     assert!(tasks(&["show", id]).out.contains("status     cancelled\n"));
     assert!(tasks(&["list", "--all"]).out.contains("cancelled"));
     tasks(&["list"]).gives("There are no open tasks (--all lists those that have ended).\n");

@@ -246,7 +246,7 @@ async fn a_step_that_select_never_began_beside_one_that_ended_is_warned_of() {
         let (log, effects) = (Log::start(), Effects::default());
         let seen = effects.clone();
         call(move |flow| handler(flow, seen.clone(), how)).await.expect_text();
-        let warned = log.text().contains("made and never begun");
+        let warned = log.text().contains("created and never begun");
         assert_eq!(warned, how == 0, "{how}: {}", log.text());
         for said in ["step=two", "beside=one", "`flow.race`"] {
             assert!(!warned || log.text().contains(said), "{said}: {}", log.text());

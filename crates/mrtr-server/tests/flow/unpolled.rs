@@ -239,7 +239,7 @@ async fn each_step_that_is_kept_while_the_flow_asks_is_given_up_in_its_own_time(
     let (log, effects, before) = (Log::start(), Effects::default(), Instant::now());
     let seen = effects.clone();
     let call = call(move |flow| handler(flow, seen.clone())).await;
-    expect_internal(&call, &log, "is kept and not polled while the flow asks `name`");
+    expect_internal(&call, &log, "is not polled while the flow asks `name`");
     assert_eq!(before.elapsed(), MOMENT * 2 + PATIENCE, "the one did not wait for the other");
 }
 

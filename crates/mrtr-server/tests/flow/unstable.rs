@@ -151,7 +151,7 @@ async fn the_wording_of_every_kind_of_question_is_kept_with_its_answer() {
         }
         assert!(log.text().contains("another wording of its question"), "{kind}: {}", log.text());
         let call = timeout(PATIENCE, answered(true)).await.expect("a reply");
-        assert!(call.expect_tool_error().contains("`it` is another one than was answered"), "{kind}");
+        assert!(call.expect_tool_error().contains("`it` changed after it was answered"), "{kind}");
     }
 }
 
@@ -171,13 +171,19 @@ async fn a_name_that_differs_between_rounds_is_warned_of_from_both_sides() {
     let call = call.accept("name0", json!({ "name": "Ada" })).send().await;
     call.expect_asked(&["name1", "roots"]);
     let text = log.text();
-    assert!(text.contains("WARN message=answers matched no question of this run"), "{text}");
+    assert!(
+        text.contains("WARN message=the client answered questions of the round before that this run did not ask"),
+        "{text}"
+    );
     assert!(text.contains(r#"keys=["name0"]"#), "{text}");
     let log = Log::start();
     let call = call.answer_raw("roots", json!({ "roots": [] })).send().await;
     call.expect_asked(&["name2"]);
     let text = log.text();
-    assert!(text.contains("this run did not ask") && text.contains(r#"["name1"]"#), "{text}");
+    assert!(
+        text.contains("the round before asked questions that this run did not ask") && text.contains(r#"["name1"]"#),
+        "{text}"
+    );
 }
 
 #[tokio::test]

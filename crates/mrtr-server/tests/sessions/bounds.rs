@@ -175,7 +175,7 @@ async fn there_are_only_so_many_calls_and_questions() {
     one.question().await;
     other.question().await;
     let refused = client.call("greet", json!({})).await.response().await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("as many open calls"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("its limit of open calls"), "{refused}");
     let params = json!({ "name": "greet", "arguments": {} });
     let same = json!({ "jsonrpc": "2.0", "id": one.id, "method": "tools/call", "params": params });
     let LegacyReply::Message { body, .. } = client.send(&same).await else { panic!("refused") };

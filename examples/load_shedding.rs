@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! busy: files 1 to 3
-//! the call was put down
+//! the call was deferred
 //! idle: files 4 to 6
 //! idle: files 7 to 9
 //! 9 files are indexed
@@ -58,9 +58,9 @@ async fn main() -> Result<()> {
     meeting.wait().await;
 
     let RoundOutcome::BackOff(call, pause) = busy.call_tool_once("index", json!({})).await? else {
-        return Err("the call was not put down".into());
+        return Err("the call was not deferred".into());
     };
-    println!("the call was put down");
+    println!("the call was deferred");
     tokio::time::sleep(pause).await;
     // Behind a balancer both instances have one URL, and this is `call_tool` alone.
     println!("{}", idle.resume(call.trust_other_server(idle.server())).await?.text());

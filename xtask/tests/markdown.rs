@@ -170,7 +170,7 @@ fn a_response_without_a_request_is_recognised_only_if_it_is_interim() {
     let document = Document::new(&fenced(&[ASKS]), "2026-07-28");
     assert_eq!(document.rows(), [row(2, "InputRequiredResult", "passed")]);
     let findings = Document::new(&fenced(&[DONE]), "2026-07-28").findings();
-    assert_eq!(findings, ["2: $.result: no request stands before it, so its type cannot be told"]);
+    assert_eq!(findings, ["2: $.result: no request stands before it, so its type is not known"]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn what_is_not_recognised_is_never_passed_over() {
         [
             "2: $: not an object, so not a message or a map of inputs",
             "5: $: neither a message nor a map of inputs",
-            "8: $.params: it cannot be told what this is",
+            "8: $.params: it matches no type",
         ]
     );
 }
@@ -299,7 +299,7 @@ fn in_a_block_that_says_json_comments_and_trailing_commas_are_found_and_the_rest
 #[test]
 fn a_duplicate_key_is_found() {
     let twice = CALL.replace(r#""id": 1"#, r#""id": 1, "id": 2"#);
-    assert_eq!(Document::new(&fenced(&[&twice]), "sep-2322").findings(), ["2: $.id: stands twice in its object"]);
+    assert_eq!(Document::new(&fenced(&[&twice]), "sep-2322").findings(), ["2: $.id: appears twice in its object"]);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_file_that_is_not_json_fails_with_its_name_and_place() {
 fn an_example_with_a_duplicate_key_fails() {
     let folder = folder(&[("TextContent/twice.json", r#"{"type": "text", "text": "a", "text": "b"}"#)]);
     let (passed, report) = validate_folder(folder.path(), "2026-07-28");
-    assert!(!passed && report.contains("$.text: stands twice in its object"), "{report}");
+    assert!(!passed && report.contains("$.text: appears twice in its object"), "{report}");
 }
 
 #[test]

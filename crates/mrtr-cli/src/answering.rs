@@ -64,11 +64,11 @@ pub(crate) struct Answering {
 /// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
-    #[error("there is no terminal to ask at, and no answer to it was given")]
+    #[error("there is no terminal to ask at, and no answer was given")]
     NoTerminal,
-    #[error("the call is put down")]
+    #[error("the call is saved")]
     PutDown,
-    #[error("the server asks again: it did not take the answer that it was given")]
+    #[error("the server asks again: it did not accept the answer")]
     AskedAgain,
     #[error("interrupted by Ctrl-C")]
     Interrupted,
@@ -142,7 +142,7 @@ fn as_root(text: &str) -> Result<Root> {
         return Ok(Root::new(text));
     }
     let path = std::fs::canonicalize(text).map_err(|error| {
-        Failure::usage(format!("`{text}` is no root: {error}"))
+        Failure::usage(format!("`{text}` is not a root: {error}"))
             .next("give a folder that exists, or a URI such as file:///home/ada/project")
     })?;
     let mut uri = String::from("file://");
@@ -226,7 +226,7 @@ impl Model {
             (Some(text), _) => Ok(Some(Self::Says(text.to_owned()))),
             (None, Some(command)) => match shlex::split(command).filter(|words| !words.is_empty()) {
                 Some(words) => Ok(Some(Self::Command(words))),
-                None => Err(Failure::usage(format!("`{command}` is no command"))
+                None => Err(Failure::usage(format!("`{command}` is not a command"))
                     .next("write it as in a shell, in one argument: --sample-command 'llm --no-stream'")
                     .into()),
             },

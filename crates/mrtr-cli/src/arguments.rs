@@ -17,7 +17,7 @@ pub(crate) fn from_pairs(tool: &Tool, pairs: &[String]) -> Result<Map<String, Va
     for pair in pairs {
         let Some((name, text)) = pair.split_once('=') else {
             let first = schema.names().next().unwrap_or("name").to_owned();
-            bail!(Failure::usage(format!("`{pair}` is no argument")).next(format!(
+            bail!(Failure::usage(format!("`{pair}` is not an argument")).next(format!(
                 "write name=value, such as {}, or all of them as --json '{{…}}'",
                 schema.example(&first)
             )));
@@ -40,7 +40,7 @@ pub(crate) fn from_json(tool: &Tool, text: &str) -> Result<Map<String, Value>> {
         }
         Ok(_) => bail!(Failure::usage("--json takes an object").next("such as --json '{\"name\": \"value\"}'")),
         Err(error) => bail!(
-            Failure::usage(format!("what follows --json is no JSON: {error}"))
+            Failure::usage(format!("the value of --json is not JSON: {error}"))
                 .next("quote it for your shell, such as --json '{\"name\": \"value\"}'")
         ),
     }

@@ -101,7 +101,7 @@ impl Conversation {
             self.screen.say(styled(QUIET, format_args!("never asked: {}", unused.join(", "))));
         }
         let typed = CallToolResult::from_json(result.as_str(), self.client.revision().lenient())
-            .map_err(|error| Failure::new(format!("the result is none of a tool: {error}")))?;
+            .map_err(|error| Failure::new(format!("the result is not one of a tool: {error}")))?;
         let has_failed = typed.is_error == Some(true);
         match (self.writes_json, has_failed) {
             (true, _) => shown::print(&format!("{}\n", shown::visible_json(result.as_str())))?,
@@ -132,7 +132,9 @@ async fn follow(client: Client, screen: Screen) {
         match kind {
             EventKind::Round(1) => screen.working(name),
             EventKind::Round(round) => screen.working(format!("{name}, round {round}")),
-            EventKind::BackOff(pause) => screen.working(format!("{name}: put off for {} ms", pause.as_millis())),
+            EventKind::BackOff(pause) => {
+                screen.working(format!("{name}: the server defers the call for {} ms", pause.as_millis()))
+            }
             EventKind::Task(id) => {
                 screen.say(styled(QUIET, format_args!("the call has become task {}", Printable::line(&id).up_to(64))));
                 screen.working(format!("{name}: the task runs"));

@@ -47,7 +47,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
     let shown = Printable::line(&tool).up_to(64);
     // Names the server that is about to get the answers, and the token, if there is one.
-    conversation.screen().say(styled(QUIET, format_args!("going on with `{shown}` at {}", conversation.target())));
+    conversation.screen().say(styled(QUIET, format_args!("resuming `{shown}` at {}", conversation.target())));
     let code = if cancel {
         self::cancel(&conversation, &call).await?;
         ExitCode::SUCCESS
@@ -75,7 +75,7 @@ fn at_this_server(call: PendingCall, conversation: &Conversation, trusts: bool) 
     let began_at = call.server().map_or_else(|| "a server that it does not name".to_owned(), without_query);
     bail!(
         Failure::new(format!("the call began at {began_at}, and this is {}", without_query(here)))
-            .next("a call that an older mrtr saved names the program of its server alone, and not the command line")
+            .next("a call saved by an older mrtr names only its server's program, not the command line")
             .next("if its state and its answers may go to this server: --trust-server")
     );
 }
@@ -88,8 +88,8 @@ fn without_query(server: &str) -> String {
 async fn cancel(conversation: &Conversation, call: &PendingCall) -> Result<()> {
     let Some(task) = call.task() else {
         bail!(
-            Failure::usage("the call is no task: nothing of it runs at the server")
-                .next("to give it up, remove the file")
+            Failure::usage("the call is not a task: nothing of it runs at the server")
+                .next("to discard it, remove the file")
         );
     };
     conversation.client.cancel_task(task).await.map_err(|error| explained(&error, conversation.target()))?;

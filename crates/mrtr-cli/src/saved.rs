@@ -95,7 +95,7 @@ impl SavedCall {
         let name = path.display();
         let Some(whole) = envelope(text) else {
             bail!(
-                Failure::new(format!("{name} is no call that mrtr has saved"))
+                Failure::new(format!("{name} is not a call that mrtr saved"))
                     .next("give the file that `mrtr call` named when it saved the call, or that you gave it by --save")
             );
         };
@@ -109,7 +109,7 @@ impl SavedCall {
             );
         }
         serde_json::from_str(text).map_err(|error| {
-            Failure::new(format!("the call in {name} cannot be gone on with: {error}"))
+            Failure::new(format!("the call in {name} cannot be resumed: {error}"))
                 .next("it was changed, or saved by another version of mrtr: make the call again")
                 .into()
         })
@@ -125,7 +125,7 @@ impl SavedCall {
         if path.exists() && !is_ours {
             bail!(
                 Failure::usage(format!(
-                    "{} is there already, and is no saved call: it is not written over",
+                    "{} exists already and is not a saved call: it is not overwritten",
                     path.display()
                 ))
                 .next("give --save another name")
@@ -156,7 +156,7 @@ impl HeldFile {
                 Ok(()) if !private_file::is_at(&file, path) => {}
                 Ok(()) => return Ok(Self { path: path.to_owned(), file }),
                 Err(TryLockError::WouldBlock) => {
-                    bail!(in_use(path).next("wait for it to end, and resume what it leaves"))
+                    bail!(in_use(path).next("wait for that process to end, then resume the call that it leaves"))
                 }
                 Err(TryLockError::Error(error)) => return Err(unreadable(path, &error)),
             }
@@ -203,7 +203,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
 }
 
 fn in_use(path: &Path) -> Failure {
-    Failure::new(format!("another process goes on with the call in {}", path.display()))
+    Failure::new(format!("another process resumes the call in {}", path.display()))
 }
 
 /// Reads a file as JSON, if it is a saved call of any version.

@@ -96,13 +96,13 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 async fn listen(ip: IpAddr, port: u16) -> Result<TcpListener> {
     TcpListener::bind((ip, port)).await.map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => Failure::new(format!("port {port} is taken by another program"))
+        io::ErrorKind::AddrInUse => Failure::new(format!("port {port} is in use by another program"))
             .next("take another, or any that is free: --port 0")
             .into(),
         io::ErrorKind::AddrNotAvailable => Failure::new(format!("this machine does not have the address {ip}"))
             .next("127.0.0.1 is this machine alone, 0.0.0.0 all of its addresses")
             .into(),
-        _ => anyhow!(error).context(format!("port {port} cannot be listened on")),
+        _ => anyhow!(error).context(format!("this command cannot listen on port {port}")),
     })
 }
 
@@ -120,8 +120,8 @@ impl Keys {
                 Err(KeyError::NoVariable(_)) => {
                     return Ok(Self {
                         sealer: Sealer::this_process_only(),
-                        from: "made up for this process: after a restart, no call that waits can go on (mrtr keys new FILE, \
-                               and --state-keys FILE)"
+                        from: "made for this process only: after a restart, waiting calls cannot be resumed (mrtr \
+                               keys new FILE, and --state-keys FILE)"
                             .to_owned(),
                     });
                 }
@@ -146,7 +146,7 @@ fn stores(db: Option<&Path>) -> Result<(Tasks, Guard)> {
     let unusable = |path: &Path, error: &dyn std::error::Error| {
         let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::new(format!("{} cannot be used: {error}{cause}", path.display()))
-            .next("give --db a file that mrtr has made, or one that is not there yet")
+            .next("give --db a file that mrtr made, or one that does not exist yet")
     };
     let mut beside = path.as_os_str().to_owned();
     beside.push("-single-use");

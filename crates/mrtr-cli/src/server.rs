@@ -41,7 +41,7 @@ impl FromStr for Header {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once(':').ok_or("a header is written `Name: value`")?;
-        let name = name.trim().parse().map_err(|_| format!("`{}` is no name of a header", name.trim()))?;
+        let name = name.trim().parse().map_err(|_| format!("`{}` is not the name of a header", name.trim()))?;
         let value = value.trim().parse().map_err(|_| "its value has characters that no header may have".to_owned())?;
         Ok(Self(name, value))
     }
@@ -114,7 +114,7 @@ impl Target {
                 let folder = std::env::current_dir().ok().filter(|folder| folder.to_str().is_some());
                 Ok(Self::Stdio(Launch { words, folder }))
             }
-            None => Err(Failure::usage(format!("`{text}` is no command"))
+            None => Err(Failure::usage(format!("`{text}` is not a command"))
                 .next("write it as in a shell, in one argument: --stdio 'mrtr serve --stdio'")
                 .into()),
         }
@@ -179,7 +179,7 @@ impl ReachOptions {
     fn http(&self, url: &str) -> Result<HttpTransport> {
         let mut transport = HttpTransport::new(url).map_err(|error| match error {
             HttpTransportError::Url(_) => {
-                Failure::usage(format!("`{}` is no URL of a server", Target::Url(url.to_owned())))
+                Failure::usage(format!("`{}` is not the URL of a server", Target::Url(url.to_owned())))
                     .next(format!("a URL looks like {}", nearest_url(url)))
             }
             other => Failure::new(format!("no request can be sent: {other}")),

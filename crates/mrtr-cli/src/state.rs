@@ -40,8 +40,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let Command::Inspect { token, keys, payload } = &options.command;
     let token = token.trim().trim_matches('"');
     let header = StateHeader::read(token).map_err(|_| {
-        Failure::new("this is no state that mrtr has sealed")
-            .next("give the whole text of `requestState`, such as mrtr1x.k1.YHLY…; `mrtr call --json-output` and a server's log do not have it, the message does")
+        Failure::new("this is not a state that mrtr sealed").next(
+            "give the whole text of `requestState`, such as mrtr1x.k1.YHLY…; `mrtr call --json-output` and a \
+             server's log do not have it, the message does",
+        )
     })?;
     let mut lines = vec![
         ("codec", codec(header.codec).to_owned()),
@@ -71,7 +73,7 @@ fn open(token: &str, header: &StateHeader, path: &Path) -> Result<StateClaims> {
     let sealer = Sealer::from_file(path).map_err(|error| unusable(&error))?.limit(LONGEST);
     let sealer = if header.codec == 's' { sealer.codec(Signed::default()) } else { sealer };
     sealer.inspect(token).map_err(|refusal| {
-        let failure = Failure::new(format!("the state does not open with the keys in {}: {refusal}", path.display()));
+        let failure = Failure::new(format!("the keys in {} do not open the state: {refusal}", path.display()));
         match refusal {
             Refusal::UnknownKey => {
                 failure.next(format!("it names the key `{}`: give the file that has it", header.key))

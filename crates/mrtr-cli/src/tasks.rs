@@ -79,7 +79,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         }
         Command::Retry { id } => {
             store.retry(id_of(id)?).await.map_err(|error| refused(error, id))?;
-            anstream::eprintln!("the task {id} runs as soon as a server with its tool looks");
+            anstream::eprintln!("the task {id} runs as soon as a server with its tool polls the file");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -95,7 +95,7 @@ fn open(path: &Path) -> Result<SqliteTaskStore> {
     }
     SqliteTaskStore::open(path).map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Failure::new(format!("{} is no file of tasks: {error}{cause}", path.display()))
+        Failure::new(format!("{} is not a file of tasks: {error}{cause}", path.display()))
             .next("give --db the file that the server was given")
             .into()
     })
@@ -103,7 +103,7 @@ fn open(path: &Path) -> Result<SqliteTaskStore> {
 
 fn id_of(text: &str) -> Result<TaskId> {
     text.parse().map_err(|_| {
-        Failure::usage(format!("`{}` is no id of a task: those have 32 hexadecimal digits", Printable::line(text)))
+        Failure::usage(format!("`{}` is not the id of a task: an id has 32 hexadecimal digits", Printable::line(text)))
             .next("`mrtr tasks list` has them")
             .into()
     })
@@ -114,7 +114,7 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
         StoreError::NotFound => {
             Failure::new(format!("there is no task {id}")).next("`mrtr tasks list --all` has all that are kept").into()
         }
-        StoreError::Refused(TransitionError::Ended) => Failure::new(format!("the task {id} has ended, and stays so"))
+        StoreError::Refused(TransitionError::Ended) => Failure::new(format!("the task {id} has ended already"))
             .next(format!("`mrtr tasks show {id}` says how"))
             .into(),
         other => other.into(),

@@ -63,7 +63,7 @@ fn document(path: &Path, options: &Options) -> Result<bool> {
     print(&format!("{text}\n"))?;
     if verdict.blocks() == 0 {
         return Err(Failure::usage(format!("{} has no block of JSON", path.display()))
-            .next("give a Markdown document in which JSON stands between ```json and ```")
+            .next("give a Markdown document with fenced blocks of `json`")
             .into());
     }
     Ok(verdict.is_failure())

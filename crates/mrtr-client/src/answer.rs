@@ -98,7 +98,9 @@ pub(crate) fn validated(
             let sampled = CreateMessageResult::read(raw, revision.lenient()).map_err(wrong)?;
             let uses_tools = sampled.content.iter().any(|block| matches!(block, SamplingContent::ToolUse(_)));
             if uses_tools && params.tools.is_none() {
-                return Err(wrong(ReadError::refused("a tool is used, and none was offered").in_member("content")));
+                return Err(wrong(
+                    ReadError::refused("the answer uses a tool, and none was offered").in_member("content"),
+                ));
             }
             Ok(answer.clone())
         }

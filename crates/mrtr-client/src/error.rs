@@ -124,7 +124,7 @@ pub enum CallErrorKind {
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
     /// other servers.
     #[error(
-        "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it go on there",
+        "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it continue there",
         named(.began_at.as_deref()), display_server(.here)
     )]
     OtherServer {
@@ -134,7 +134,7 @@ pub enum CallErrorKind {
         here: String,
     },
     /// The call to resume is not a tool's. Nothing was sent.
-    #[error("the call is not a tool's: `resume_as` picks it up")]
+    #[error("the call is not a tool's: `resume_as` resumes it")]
     NotATool,
     /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call
     /// while it asks: the caller cannot save the call or answer by hand.
@@ -225,11 +225,7 @@ impl fmt::Display for CallError {
         match &self.kind {
             CallErrorKind::Transport { source } => write!(f, "{}{source}", failed(source, pending)),
             CallErrorKind::NotATool => {
-                write!(
-                    f,
-                    "the call is a `{}`, and not a tool's: `resume_as` picks it up",
-                    display_key(pending.method())
-                )
+                write!(f, "the call is a `{}`, and not a tool's: `resume_as` resumes it", display_key(pending.method()))
             }
             CallErrorKind::HeldByServer => f.write_str(&held_by_server(pending.revision())),
             CallErrorKind::InDoubt { failure } => {
@@ -264,11 +260,11 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
     match error.failure() {
         TransportFailure::Unreachable => format!("no connection to {server}: "),
         TransportFailure::TimedOut => format!("{server} did not answer in time: "),
-        TransportFailure::Unauthorized => format!("{server} does not take the credentials of this client: "),
-        TransportFailure::Forbidden => format!("{server} does not let this client in: "),
+        TransportFailure::Unauthorized => format!("{server} refuses the credentials of this client: "),
+        TransportFailure::Forbidden => format!("{server} refuses this client: "),
         TransportFailure::NotFound => format!("there is no MCP server at {server}: "),
         TransportFailure::SessionEnded => format!("the session with {server} is over: "),
-        TransportFailure::LegacyServer => format!("{server} did not answer as its era has it: "),
+        TransportFailure::LegacyServer => format!("{server} did not answer as its protocol version demands: "),
         TransportFailure::Other => format!("the exchange with {server} failed: "),
     }
 }
@@ -282,15 +278,15 @@ const STATE_REFUSED: &str = "; most likely the server no longer opens the state 
 
 fn held_by_server(revision: impl fmt::Display) -> String {
     format!(
-        "the server asked in the middle of the call, in a session of {revision}: there a call cannot be put down or \
-         answered by hand, and this one is over; call it anew with handlers"
+        "the server asked in the middle of the call, in a session of {revision}: there a call cannot be saved or \
+         answered by hand, and this one is over: make it again with handlers"
     )
 }
 
 fn in_doubt(session: impl fmt::Display, failure: &TransportError) -> String {
     format!(
-        "the call was under way in a session of {session}, and what became of it is not known: {failure}; it may have had \
-         effects, and is not sent again"
+        "the call was under way in a session of {session}, and what became of it is not known: {failure}; it may have \
+         had effects, and is not sent again"
     )
 }
 

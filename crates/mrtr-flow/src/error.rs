@@ -48,7 +48,7 @@ pub enum FlowError {
         step: String,
     },
     /// The step took longer than its [`timeout`](crate::flow::Step::timeout) allows.
-    #[error("`{step}` took longer than it may; whether it took effect is not known")]
+    #[error("`{step}` exceeded its time limit; whether it took effect is not known")]
     TimedOut {
         /// The step.
         step: String,
@@ -358,7 +358,7 @@ fn known_visibility(error: &(dyn Error + 'static)) -> Option<FailureKind> {
 /// Makes the failure of a client that sent more than a state can carry: with the answer of `key` it became too much.
 pub fn too_much(key: &str, limit: usize) -> Failure {
     let message = format!(
-        "`inputResponses`: the answer to `{key}` is too much: what a call goes on with may take {limit} bytes in all"
+        "`inputResponses`: the answer to `{key}` is too large: the state of a call may hold {limit} bytes in all"
     );
     let mut error = ErrorObject::new(ErrorCode::INVALID_PARAMS, message);
     error.data = Some(serde_json::json!({ "key": key }).into());

@@ -28,13 +28,13 @@ pub enum ConnectError {
         found: String,
     },
     /// The database is a replica, or takes no writes for another reason.
-    #[error("the database takes no writes: it is a replica, or read-only by its settings")]
+    #[error("the database accepts no writes: it is a replica, or its settings make it read-only")]
     ReadOnly,
     /// The tables are older than this program, and [`migrate_at_start`](crate::PostgresOptions::migrate_at_start) does
     /// not let it change them.
     #[error(
-        "the schema `{schema}` has version {found}, and this program needs {needed}: run `mrtr postgres migrate`, or let \
-         the program migrate at its start"
+        "the schema `{schema}` has version {found}, and this program needs {needed}: run `mrtr postgres migrate`, or \
+         let the program migrate at its start"
     )]
     OlderSchema {
         /// The schema.

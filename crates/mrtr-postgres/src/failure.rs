@@ -13,13 +13,13 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// No connection was free in time: nothing was sent.
-    #[error("no connection to the database was free in time")]
+    #[error("no connection to the database became free in time")]
     Busy(#[source] Box<dyn Error + Send + Sync>),
     /// There is no connection: nothing was sent.
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// The database took the statement back, since it met another transaction: it can be sent again.
-    #[error("the statement met another transaction")]
+    #[error("the statement conflicted with another transaction")]
     Collided(#[source] tokio_postgres::Error),
     /// The database refused the statement, and carried out nothing of it.
     #[error("the database refused the statement")]
@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     #[error("the connection to the database was lost")]
     Unsure(#[source] Box<dyn Error + Send + Sync>),
     /// A row is not as this store writes it.
-    #[error("a row is not as this store writes it")]
+    #[error("a row is not in the form that this store writes")]
     Unreadable(#[source] Box<dyn Error + Send + Sync>),
 }
 

@@ -25,7 +25,8 @@ pub(crate) use read::{LONGEST_REASON, shortened};
 pub enum MetaKeyError {
     /// The part before the slash breaks the rules.
     #[error(
-        "a prefix is labels joined by dots; a label begins with a letter, ends with a letter or digit, and holds hyphens only in between"
+        "a prefix is labels joined by dots; a label begins with a letter, ends with a letter or digit, and holds \
+         hyphens only in between"
     )]
     Prefix,
     /// The prefix is the protocol's own.
@@ -135,7 +136,7 @@ pub enum NotInRevision {
         revision: Revision,
     },
     /// The revision has no such input at all.
-    #[error("`{method}` is not an input of {revision}")]
+    #[error("`{method}` is not an input request of {revision}")]
     Input {
         /// The method of the input.
         method: String,
@@ -160,7 +161,9 @@ pub enum NotInRevision {
 #[non_exhaustive]
 pub enum ToolResultsError {
     /// A message holds results beside something else, or results or uses are on the wrong side.
-    #[error("tool uses are the assistant's; tool results are the user's, each once and beside nothing else")]
+    #[error(
+        "tool uses belong in the assistant's messages; tool results in the user's, each once and without other content"
+    )]
     Mixed,
     /// Two uses in one message have the same id.
     #[error("two tool uses have the id `{0}`")]
@@ -169,7 +172,7 @@ pub enum ToolResultsError {
     #[error("tool use `{0}` has no result in the message after it")]
     Unanswered(String),
     /// A result has no use in the message before.
-    #[error("tool result `{0}` has no use in the message before it")]
+    #[error("tool result `{0}` answers no tool use of the message before it")]
     Unasked(String),
 }
 

@@ -12,6 +12,6 @@
 /// let members: Vec<_> = (0..=MOST_MEMBERS).map(|number| format!("\"x{number}\":{{}}")).collect();
 /// let text = format!("{{\"experimental\":{{{}}}}}", members.join(","));
 /// let error = ClientCapabilities::from_json(&text, Revision::V2026_07_28.strict()).unwrap_err();
-/// assert_eq!(error.to_string(), "$.experimental: 1025 members stand here, and at most 1024 may");
+/// assert_eq!(error.to_string(), "$.experimental: has 1025 members; at most 1024 are allowed");
 /// ```
 pub const MOST_MEMBERS: usize = 1024;

@@ -167,7 +167,7 @@ fn refusal(error: &ValidationError<'_>) -> String {
     let reason = shortened(&error.to_string(), LONGEST_REASON);
     match error.kind() {
         ValidationErrorKind::Format { format } if format == "regex" => {
-            format!("{reason}, or is compiled to more than there is room for")
+            format!("{reason}, or its compiled form exceeds the limit")
         }
         _ => reason,
     }

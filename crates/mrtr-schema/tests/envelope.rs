@@ -63,7 +63,7 @@ fn what_is_no_request_is_an_invalid_request_that_keeps_the_id() {
     for text in without_id {
         assert_eq!(refused(text), (ErrorCode::INVALID_REQUEST.as_i64(), None), "{text}");
     }
-    assert!(Envelope::parse(b"[]").unwrap_err().to_string().contains("batches are not taken"));
+    assert!(Envelope::parse(b"[]").unwrap_err().to_string().contains("batches are not supported"));
 }
 
 #[test]

@@ -219,10 +219,10 @@ fn what_a_form_cannot_hold_is_named() {
     assert_eq!(reason::<Nested>(), format!("inner: {nested}"));
     assert_eq!(reason::<List>(), "names: it is a list, and a form has lists of options only");
     assert_eq!(reason::<Dictionary>(), format!("entries: {nested}"));
-    assert_eq!(reason::<Anything>(), "value: any value at all would do for it");
+    assert_eq!(reason::<Anything>(), "value: its type accepts any value");
     assert_eq!(reason::<Recursive>(), "next: it refers to itself");
-    assert_eq!(reason::<Carrier>(), "shape: a variant of it holds data, and a select has only names");
-    assert_eq!(reason::<Patterned>(), "code: forms do not know `pattern`");
+    assert_eq!(reason::<Carrier>(), "shape: one of its variants holds data, and the choices of a form are names only");
+    assert_eq!(reason::<Patterned>(), "code: forms do not support `pattern`");
     assert_eq!(reason::<Formatted>(), "id: $.format: `uuid` is not one of email, uri, date, date-time");
     assert_eq!(reason::<Open>(), "its fields are not all known by name: it has `additionalProperties`");
     assert_eq!(reason::<Keyed>(), "its fields are not all known by name: it has `patternProperties`");

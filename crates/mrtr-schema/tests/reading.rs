@@ -187,7 +187,7 @@ fn duplicate_keys_are_refused_with_their_path() {
         (r#"{"name":"x","inputResponses":{"k":{},"k":{}}}"#, "$.inputResponses.k"),
         (r#"{"name":"x","_meta":{"progressToken":1,"progressToken":2}}"#, "$._meta.progressToken"),
     ] {
-        assert_eq!(refusal::<CallToolParams>(text, SEP), format!("{path}: stands twice in its object"), "{text}");
+        assert_eq!(refusal::<CallToolParams>(text, SEP), format!("{path}: appears twice in its object"), "{text}");
     }
     assert!(Json::parse(r#"{"a":{"x":1},"b":{"x":1},"c":"a\"a","d":["a","a"]}"#).is_ok());
 }

@@ -339,7 +339,7 @@ impl<'a> Round<'a> {
     ) -> Result<String, ErrorObject> {
         if !self.request.may_ask() {
             let (method, revision) = (&self.request.method, self.revision());
-            return self.failed::<R>(misuse(format!("{revision} lets nobody ask on `{method}`")));
+            return self.failed::<R>(misuse(format!("no question can be asked on `{method}` in {revision}")));
         }
         self.note("asked", field::debug(Keys(&questions)));
         let requests = questions.iter().map(|question| &question.request);
@@ -360,7 +360,7 @@ impl<'a> Round<'a> {
                 self.concluded(outcome);
                 interim
             }
-            None => self.failed::<R>(misuse("a reply would neither ask nor carry anything")),
+            None => self.failed::<R>(misuse("the reply would have neither a question nor a state")),
         }
     }
 
@@ -385,7 +385,7 @@ impl<'a> Round<'a> {
     fn unsealed<R: FlowOutput>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
-                let ended = R::ended("This call has gone on for too long; begin it anew".to_owned());
+                let ended = R::ended("This call has lasted too long; make it again".to_owned());
                 self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
@@ -490,8 +490,8 @@ fn warn_of_unmatched<R>(
     if !seen.raced && pending.iter().any(|question| !seen.contains(question.key())) {
         let gone = pending.iter().filter(|question| !seen.contains(question.key()));
         let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
-        warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
-        warn_of(&unasked, "questions that the round before asked were not asked any more");
+        warn_of(&unread, "the client answered questions of the round before that this run did not ask");
+        warn_of(&unasked, "the round before asked questions that this run did not ask");
     }
     let Some(answers) = answers else { return };
     // Without a state, any answer may be one that the client gives before it is asked.

@@ -545,8 +545,7 @@ impl Builder {
             let server = &self.info.name;
             tracing::warn!(
                 server,
-                "failures are explained to callers, inner detail included: \
-                 take `explain_failures` out of the builder before others call this server"
+                "failures are explained to callers, inner detail included: remove `explain_failures` from the builder before others call this server"
             );
         }
         let (changes, mut states) = (Changes::new(), self.states);

@@ -33,10 +33,10 @@ pub enum SqliteOpenError {
     #[error("the file cannot be shared between processes: SQLite offers no write-ahead log for it")]
     NotShared,
     /// The file can be read, but not written.
-    #[error("the file cannot be written: a store needs the right to, to the file and to its folder")]
+    #[error("the file cannot be written: give this process the right to write the file and its folder")]
     ReadOnly,
     /// The file could not be made or found.
-    #[error("the file cannot be made")]
+    #[error("the file cannot be created")]
     File(#[source] std::io::Error),
     /// A thread that the file needs could not be started.
     #[error("no thread could be started for the file")]

@@ -97,7 +97,7 @@ where
         let result = match (failed, self.result) {
             (Some(error), _) => Err(E::store(Arc::clone(error))),
             (None, Some(result)) => result,
-            (None, None) => Err(E::store("the verb was not carried out")),
+            (None, None) => Err(E::store("the operation was not carried out")),
         };
         // A caller that no longer wants to know has dropped the other end.
         drop(self.caller.send(result));
@@ -199,4 +199,4 @@ impl fmt::Debug for JoinedOnDrop {
     }
 }
 
-pub(crate) const DEAD: &str = "the thread of the store has died";
+pub(crate) const DEAD: &str = "the thread of the store has ended";

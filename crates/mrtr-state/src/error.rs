@@ -141,7 +141,7 @@ pub enum SealError {
         limit: usize,
     },
     /// The flow has had as many rounds as a flow may have.
-    #[error("round {round} is past the {limit} that a flow may have")]
+    #[error("round {round} exceeds the limit of {limit} rounds")]
     TooManyRounds {
         /// The round.
         round: u32,
@@ -149,10 +149,10 @@ pub enum SealError {
         limit: u32,
     },
     /// The flow has lasted as long as flows may.
-    #[error("the flow has lasted as long as flows may")]
+    #[error("the flow has reached its maximum lifetime")]
     FlowEnded,
     /// A text that goes into the claims is longer than the format allows.
-    #[error("the {0} is longer than a claim can be")]
+    #[error("the {0} is longer than a state can hold")]
     ClaimTooLong(&'static str),
     /// The request's parameters cannot be digested.
     #[error("the parameters cannot be digested")]

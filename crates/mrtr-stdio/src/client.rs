@@ -162,7 +162,7 @@ impl StdioTransport {
                     return Err(TransportError::new(CLOSED).unsent());
                 }
                 if running.connection.is_over() {
-                    tracing::warn!(server = self.server, "the server has ended, and is started again");
+                    tracing::warn!(server = self.server, "the server process has ended and is started again");
                     *running = child.launch.start().map_err(TransportError::new)?;
                 }
                 Ok(Arc::clone(&running.connection))

@@ -53,7 +53,7 @@ impl Tasks {
         match inner.store.create(NewTask { record, call: Vec::new(), entries: None }, none).await {
             Err(StoreError::Full) => Ok(()),
             Ok(known) => {
-                tracing::info!(id = %known.record.id, "a call that is a task already came from a client without tasks");
+                tracing::info!(id = %known.record.id, "a client without tasks sent a call that is a task already");
                 Err(is_task_already(revision))
             }
             Err(error) => Err(Inner::store_failed(&error)),
@@ -82,7 +82,7 @@ impl Tasks {
         record.poll_interval = inner.options.poll_interval;
         record.retention = inner.options.retention;
         let unwritten = |error: serde_json::Error| {
-            tracing::error!(%error, "a call cannot be kept as a task");
+            tracing::error!(%error, "a call cannot be stored as a task");
             internal_error("Internal error")
         };
         let is_first = call.flow_progress.round() == 1;
@@ -108,7 +108,7 @@ impl Tasks {
             count::created();
             inner.work.notify_one();
         } else {
-            tracing::info!(id = %created.record.id, "a call that is a task already came again");
+            tracing::info!(id = %created.record.id, "a call that is a task already was sent again");
             now = inner.store.now().await.map_err(|error| Inner::store_failed(&error))?;
         }
         wire::created(&created.record, created.is_new, now)
@@ -121,14 +121,14 @@ async fn withdraw(inner: Arc<Inner>, id: TaskId, owner: Owner) {
     for _ in 0..MOST_WITHDRAWALS {
         match inner.store.cancel(id, Some(&owner)).await {
             Ok(()) => {
-                tracing::info!(%id, "a task was ended that its client was not told of");
+                tracing::info!(%id, "a task was ended: its client was never told of it");
                 return;
             }
             Err(StoreError::NotFound | StoreError::Refused(_)) => return,
             Err(_) => tokio::time::sleep(BETWEEN_WITHDRAWALS).await,
         }
     }
-    tracing::error!(%id, "a task may be kept that its client was not told of; its ttl ends it");
+    tracing::error!(%id, "a task may be left that its client was never told of; it ends with its ttl");
 }
 
 const MOST_WITHDRAWALS: usize = 600;
@@ -151,7 +151,7 @@ pub(crate) fn declares_tasks(capabilities: &ClientCapabilities) -> bool {
 
 /// The error for a client that did not declare the extension.
 pub(crate) fn undeclared() -> ProtocolError {
-    lacking_extension("The client did not declare what this request needs")
+    lacking_extension("The client did not declare a capability that this request needs")
 }
 
 fn lacking_extension(reason: &str) -> ProtocolError {
@@ -164,9 +164,11 @@ fn lacking_extension(reason: &str) -> ProtocolError {
 /// The error for a client whose call is already a task that the client cannot have.
 fn is_task_already(revision: Revision) -> ProtocolError {
     if revision.has(Feature::TasksExtension) {
-        return lacking_extension("This call is a task already, and the client did not declare what its handle needs");
+        return lacking_extension(
+            "This call is a task already, and the client did not declare the capability that a task needs",
+        );
     }
-    ProtocolError::invalid_params("This call is a task already: say in `task` that you follow it")
+    ProtocolError::invalid_params("This call is a task already: send `task` to follow it")
 }
 
 fn required(revision: Revision) -> ProtocolError {
@@ -174,7 +176,7 @@ fn required(revision: Revision) -> ProtocolError {
         return undeclared();
     }
     if revision.has(Feature::CoreTasks) {
-        return ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool runs as a task only: say so in `task`");
+        return ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool runs as a task only: send `task`");
     }
     ProtocolError::invalid_params(format!("The tool runs as a task only, which {revision} does not have"))
 }
@@ -203,17 +205,20 @@ impl Inner {
     /// The error for a caller whose call does not become a task.
     fn refused(&self, error: &StoreError) -> ProtocolError {
         let text = match error {
-            StoreError::Full => "You have as many open tasks as you may; end one of them first".to_owned(),
+            StoreError::Full => "You have reached your limit of open tasks; end one of them first".to_owned(),
             StoreError::OwnerBytes => format!(
-                "Your tasks keep as much as they may, {} bytes. One that has ended is kept until its ttl is over, and \
-                 for {} s after its end at least: come back when some are gone, or call with smaller arguments or, where \
-                 you can say so, a shorter ttl",
+                "Your tasks have reached their limit of {} bytes. A task that has ended is kept until its ttl is \
+                 over, and for at least {} s after its end: try again when some are gone, or call with smaller \
+                 arguments or, where the protocol allows one, a shorter ttl",
                 self.options.most_bytes,
                 self.options.retention.as_secs()
             ),
             StoreError::StoreBytes => {
-                tracing::warn!("a call does not become a task: the tasks of all callers keep as much as they may");
-                let text = "The server keeps as much of tasks as it may; try again when some that have ended are gone";
+                tracing::warn!(
+                    "a call does not become a task: the tasks of all callers have reached the limit of bytes"
+                );
+                let text = "The server's tasks have reached their limit of bytes; try again when some that have ended \
+                            are gone";
                 return ProtocolError::new(ErrorCode::BUSY, text);
             }
             error => return Self::store_failed(error),
@@ -224,7 +229,10 @@ impl Inner {
     /// The error for a caller when the store has failed.
     pub(crate) fn store_failed(error: &StoreError) -> ProtocolError {
         if let StoreError::Busy(_) = error {
-            tracing::warn!(error = error as &dyn std::error::Error, "a request was turned away");
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "a request was refused: the store has no room or no time for it"
+            );
             return ProtocolError::busy();
         }
         tracing::error!(error = error as &dyn std::error::Error, "the store of tasks failed");

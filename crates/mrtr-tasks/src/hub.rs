@@ -167,7 +167,10 @@ impl Hub {
                     self.tell(&changed);
                 }
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be heard");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "changes of tasks cannot be read from the store"
+                    );
                     // The changes that it missed meanwhile are not known.
                     self.tell(&Changed::Many);
                     tokio::time::sleep(PAUSE_AFTER_FAILURE).await;

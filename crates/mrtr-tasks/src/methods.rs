@@ -110,7 +110,7 @@ impl Tasks {
         }
         let cursor = request.params.text("cursor").map_err(|error| invalid(&error))?;
         let after = cursor.map(|cursor| cursor.parse().map(Place)).transpose();
-        let after = after.map_err(|_| ProtocolError::invalid_params("`cursor` is none of this server's"))?;
+        let after = after.map_err(|_| ProtocolError::invalid_params("`cursor` was not issued by this server"))?;
         let owner = self.owner(request)?;
         let listed = self.0.store.list(Some(&owner), after, PAGE + 1).await;
         let listed = listed.map_err(|error| Inner::store_failed(&error))?;

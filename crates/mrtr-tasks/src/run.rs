@@ -101,7 +101,7 @@ async fn run_acquired(
         Err(error) => {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
-                "a task is left for an instance that can read it"
+                "a task of which this instance cannot read the stored bytes is left for another one"
             );
             conclude::hand_over(inner, run, PAUSE_OF_THE_UNREADABLE).await;
             return;
@@ -209,7 +209,7 @@ async fn sweep(inner: &Inner) {
                 }
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "old tasks cannot be swept");
+                tracing::warn!(error = &error as &dyn std::error::Error, "expired tasks cannot be removed");
                 return;
             }
         }

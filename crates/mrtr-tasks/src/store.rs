@@ -575,14 +575,14 @@ pub enum StoreError {
     /// The task does not allow this in its present state.
     #[error(transparent)]
     Refused(#[from] TransitionError),
-    /// The account of the owner has as many open tasks as it may.
-    #[error("the owner has as many open tasks as it may")]
+    /// The account of the owner has reached the limit of open tasks.
+    #[error("the owner has reached the limit of open tasks")]
     Full,
     /// The tasks of the owner's account keep as many bytes as they may.
-    #[error("the owner's tasks keep as many bytes as they may")]
+    #[error("the owner's tasks have reached the limit of bytes")]
     OwnerBytes,
     /// All tasks of the store keep as many bytes as they may.
-    #[error("the tasks of the store keep as many bytes as they may")]
+    #[error("the tasks of the store have reached the limit of bytes")]
     StoreBytes,
     /// The task has used this key before.
     #[error("the task has used the key `{0}` before")]

@@ -36,11 +36,11 @@ pub(crate) struct Vault(Option<Sealer>);
 /// The reason why bytes that a store gave back cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    #[error("what is kept cannot be opened: {}", .0.label())]
+    #[error("the stored bytes cannot be opened: {}", .0.label())]
     Sealed(Refusal),
-    #[error("what is kept was sealed, and this instance has no keys")]
+    #[error("the stored bytes are sealed, and this instance has no keys")]
     NoKeys,
-    #[error("what is kept cannot be read: {0}")]
+    #[error("the stored bytes cannot be read: {0}")]
     Form(String),
 }
 
@@ -48,7 +48,7 @@ impl Vault {
     pub(crate) fn new(sealer: Option<Sealer>) -> Self {
         let sealer = sealer.filter(Sealer::outlives_process);
         if sealer.is_none() {
-            tracing::warn!("tasks are kept as they are, not sealed: the server has no keys that outlive this process");
+            tracing::warn!("tasks are stored unsealed: the server has no keys that outlive this process");
         }
         Self(sealer)
     }

@@ -64,7 +64,7 @@ pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
         (TaskStatus::InputRequired, _) => "Input Required to Proceed call tasks/result".to_owned(),
         (TaskStatus::Completed, _) => "Task has been completed successfully, call tasks/result".to_owned(),
         (TaskStatus::Cancelled, _) => "Task has been cancelled".to_owned(),
-        (TaskStatus::Failed, Some(End::Expired)) => "Task has failed: its time is over".to_owned(),
+        (TaskStatus::Failed, Some(End::Expired)) => "Task has failed: its ttl is over".to_owned(),
         (TaskStatus::Failed, _) => "Task has failed, call tasks/result".to_owned(),
     };
     core_state(record, status, Some(text))
@@ -74,7 +74,7 @@ pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
 pub(crate) fn end_error(record: &TaskRecord, end: End) -> Option<ProtocolError> {
     match end {
         End::Completed { .. } | End::Failed => None,
-        End::Expired => Some(internal_error("The task's time is over")),
+        End::Expired => Some(internal_error("The task's ttl is over")),
         End::Stuck => Some(internal_error("The task could not be run")),
         End::Cancelled => {
             let text = format!("The task {} was cancelled", record.id);
@@ -114,8 +114,8 @@ fn lifetime(record: &TaskRecord) -> Lifetime {
 }
 
 /// The message for clients of a task that is set aside.
-const SET_ASIDE: &str = "The task is set aside: its last runs were lost. It goes on when an operator of the server \
-                         retries it, and what it has done is kept until its time is over.";
+const SET_ASIDE: &str = "The task is set aside: its last runs were lost. It continues when an operator of the server \
+                         retries it; what it has done is kept until its ttl is over.";
 
 /// The milliseconds of a duration, at most as many as every client can read as a number.
 fn millis(duration: Duration) -> u64 {

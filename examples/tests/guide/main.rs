@@ -7,6 +7,7 @@
 mod backups;
 mod deployment;
 mod effects;
+mod errors;
 mod flows;
 mod forms;
 mod host_calls;

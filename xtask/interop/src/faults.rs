@@ -96,7 +96,7 @@ pub(crate) static FAULTS: [Fault; 8] = [
         scenario: "url",
         era: Era::Modern,
         transports: &Transport::ALL,
-        seen: "did not declare what this request needs: elicitation.url",
+        seen: "did not declare a capability that this request needs: elicitation.url",
         what: "a client that was told to declare URL mode declares no mode, which means forms alone",
         clause: "2026-07-28, elicitation, Capabilities: \"an empty capabilities object is equivalent to declaring support \
                  for form mode only\"",
@@ -108,7 +108,7 @@ pub(crate) static FAULTS: [Fault; 8] = [
         scenario: "task",
         era: Era::Modern,
         transports: &Transport::ALL,
-        seen: "did not declare what this request needs: extensions",
+        seen: "did not declare a capability that this request needs: extensions",
         what: "a client that was told to declare tasks does not declare them",
         clause: "Tasks extension: \"A server MUST NOT return CreateTaskResult to a client that did not include the \
                  extension capability on its request\"",

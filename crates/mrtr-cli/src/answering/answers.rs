@@ -45,8 +45,8 @@ impl Answers {
         })?;
         match serde_json::from_str(&text) {
             Ok(Value::Object(by_key)) => Ok(Self { by_key, used: Mutex::default() }),
-            Ok(_) => bail!(wrong_form(&format!("the answers in {name} are no JSON object"))),
-            Err(error) => bail!(wrong_form(&format!("the answers in {name} are no JSON: {error}"))),
+            Ok(_) => bail!(wrong_form(&format!("the answers in {name} are not a JSON object"))),
+            Err(error) => bail!(wrong_form(&format!("the answers in {name} are not JSON: {error}"))),
         }
     }
 

@@ -27,7 +27,10 @@ impl Conversation {
             return failure;
         }
         let failure = asked.into_iter().fold(failure, |failure, asked| failure.next(format!("asked: {asked}")));
-        failure.next("the server asks in a session, in which no call can be put down: make it again at a terminal, or with --answers FILE")
+        failure.next(
+            "the server asks in a session, in which a call cannot be saved: make it again at a terminal, or \
+             with --answers FILE",
+        )
     }
 
     fn put_down(&self, failure: Failure, tool: &str, mut call: PendingCall, save_to: &SaveTo) -> Failure {
@@ -48,15 +51,15 @@ impl Conversation {
     /// answers so far are kept.
     pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
         let failure = if call.task().is_some() {
-            Failure::new("interrupted: the task goes on at the server")
+            Failure::new("interrupted: the task continues at the server")
                 .next(self.save(tool, call, save_to))
                 .next("to end it instead: mrtr resume FILE --cancel")
         } else if is_worth_saving(&call) {
-            Failure::new("interrupted: the call is cancelled, and the server told")
+            Failure::new("interrupted: the call is cancelled, and the server was told")
                 .next(self.save(tool, call, save_to))
-                .next("it goes on with what was answered; what the server had begun may have been done")
+                .next("resuming keeps the answers; what the server had begun may have been done")
         } else {
-            Failure::new("interrupted: the call is cancelled, and the server told")
+            Failure::new("interrupted: the call is cancelled, and the server was told")
                 .next("what it had begun may have been done; make the call again to have all of it done")
         };
         failure.code(Code::Interrupted).into()
@@ -83,7 +86,7 @@ pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Fa
         CallErrorKind::NoHandler { key, method, .. } => {
             let what = format!("the server asks for `{}` ({})", Printable::line(key), Printable::line(method));
             match flag_for(method) {
-                Some(flag) => Failure::new(format!("{what}, and was not told that you have it")).next(flag),
+                Some(flag) => Failure::new(format!("{what}, and no option of this command offers it")).next(flag),
                 None => Failure::new(format!("{what}, which this command does not know")),
             }
             .code(Code::Asked)
@@ -99,7 +102,7 @@ fn not_answered(key: &str, source: &(dyn std::error::Error + Send + Sync + 'stat
     let key = Printable::line(key).up_to(64).to_string();
     let code = match source.downcast_ref::<NoAnswer>() {
         Some(NoAnswer::PutDown) => {
-            return Failure::new(format!("the call is put down: it asks for `{key}`")).code(Code::Asked);
+            return Failure::new(format!("the call stopped at a question: it asks for `{key}`")).code(Code::Asked);
         }
         Some(NoAnswer::Interrupted) => Code::Interrupted,
         Some(_) => Code::Asked,
@@ -119,7 +122,7 @@ fn unreached(failure: TransportFailure, what: &str, target: &crate::server::Targ
             failed.next("show who you are: --token TOKEN, or MRTR_TOKEN in the environment")
         }
         TransportFailure::Forbidden => {
-            failed.next("your token does not let you do this, or the server does not take your host: ask its operator")
+            failed.next("your token does not let you do this, or the server refuses your host: ask its operator")
         }
         TransportFailure::NotFound => failed.next("check the path: most servers are at /mcp"),
         _ => match target {

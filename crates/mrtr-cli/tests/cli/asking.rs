@@ -143,7 +143,7 @@ fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
         || run(folder.path(), &["tasks", "list", "--db", "tasks.sqlite"]).out.contains("answers to echo_input");
     while is_asked() {}
     person.types(CTRL_C);
-    person.sees("interrupted: the task goes on at the server");
+    person.sees("interrupted: the task continues at the server");
     person.sees("the call is saved: mrtr resume mrtr-echo.call.json");
     assert_eq!(person.waits().1, 130);
     let person = Person::types_command(folder.path(), &["resume", "mrtr-echo.call.json"]);
@@ -169,13 +169,13 @@ fn asks_to_visit(url: &'static str) -> Stub {
 fn only_pages_on_the_web_are_offered_to_be_opened() {
     let folder = tempfile::tempdir().unwrap();
     for (url, why) in [
-        ("javascript:alert(1)", "it asks for a `javascript:` URL to be opened, and only https is"),
-        ("JavaScript://example.com/%0aalert(1)", "it asks for a `javascript:` URL"),
-        ("file:///etc/passwd", "it asks for a `file:` URL"),
-        ("data:text/html,x", "it asks for a `data:` URL"),
-        ("ms-settings:privacy", "it asks for a `ms-settings:` URL"),
-        ("http://example.com/pay", "it asks for a page at example.com to be opened without encryption"),
-        ("http://localhost.example.com/", "it asks for a page at localhost.example.com"),
+        ("javascript:alert(1)", "it asks to open a `javascript:` URL; only https is opened"),
+        ("JavaScript://example.com/%0aalert(1)", "it asks to open a `javascript:` URL"),
+        ("file:///etc/passwd", "it asks to open a `file:` URL"),
+        ("data:text/html,x", "it asks to open a `data:` URL"),
+        ("ms-settings:privacy", "it asks to open a `ms-settings:` URL"),
+        ("http://example.com/pay", "it asks to open a page at example.com without encryption"),
+        ("http://localhost.example.com/", "it asks to open a page at localhost.example.com"),
         ("https:///pay", "whose host cannot be read"),
         ("https://%65xample.com/", "whose host cannot be read"),
     ] {

@@ -93,7 +93,7 @@ fn it_says_its_address_its_tools_its_keys_and_what_to_try() {
         format!("serves at {}\n", demo.url),
         format!("tools: {}\n", names.join(", ")),
         "callers: anonymous, every program on this machine\n".to_owned(),
-        "keys:  made up for this process".to_owned(),
+        "keys:  made for this process only".to_owned(),
         "tasks: in memory".to_owned(),
         format!("  mrtr call {} weather city=Oslo\n", demo.url),
     ] {

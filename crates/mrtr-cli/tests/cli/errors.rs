@@ -8,11 +8,11 @@ use crate::stub::Stub;
 fn a_server_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let call = |url: &str| run(folder.path(), &["call", url, "weather"]);
-    call("localhost:8000").says(2, &["`localhost:8000` is no URL of a server", "http://localhost:8000/mcp"]);
-    call("ftp://example.com/mcp").says(2, &["`ftp://example.com/mcp` is no URL of a server"]);
+    call("localhost:8000").says(2, &["`localhost:8000` is not the URL of a server", "http://localhost:8000/mcp"]);
+    call("ftp://example.com/mcp").says(2, &["`ftp://example.com/mcp` is not the URL of a server"]);
     for url in ["ftp://ann:secret@example.com/mcp", "ann:secret@example.com/mcp"] {
         let refused = call(url);
-        refused.says(2, &["is no URL of a server"]);
+        refused.says(2, &["is not the URL of a server"]);
         assert!(!refused.err.contains("secret"), "{}", refused.err);
     }
     let nothing = "http://127.0.0.1:1/mcp";
@@ -24,8 +24,8 @@ fn a_server_that_is_not_there() {
 fn a_server_that_does_not_let_one_in() {
     let folder = tempfile::tempdir().unwrap();
     let call = |status| run(folder.path(), &["call", &Stub::always(status).url, "weather", "--token", "old"]);
-    call("401 Unauthorized").says(1, &["does not take the credentials", "--token TOKEN, or MRTR_TOKEN"]);
-    call("403 Forbidden").says(1, &["does not let this client in", "ask its operator"]);
+    call("401 Unauthorized").says(1, &["refuses the credentials", "--token TOKEN, or MRTR_TOKEN"]);
+    call("403 Forbidden").says(1, &["refuses this client", "ask its operator"]);
     call("404 Not Found").says(1, &["there is no MCP server at http://127.0.0.1:", "most servers are at /mcp"]);
     call("500 Internal Server Error").says(1, &["status 500", "look into the server's log"]);
 }
@@ -66,8 +66,8 @@ fn an_argument_that_does_not_fit() {
     call(&["update_work_item", "workItemId=1", "fields=x"])
         .says(2, &["`x` does not fit the argument `fields`", "an object, as JSON", "such as fields="]);
     call(&["weather", "city=Oslo", "city=Rome"]).says(2, &["the argument `city` is given twice"]);
-    call(&["weather", "Oslo"]).says(2, &["`Oslo` is no argument", "such as city=text"]);
-    call(&["weather", "--json", "{"]).says(2, &["what follows --json is no JSON", "quote it for your shell"]);
+    call(&["weather", "Oslo"]).says(2, &["`Oslo` is not an argument", "such as city=text"]);
+    call(&["weather", "--json", "{"]).says(2, &["the value of --json is not JSON", "quote it for your shell"]);
     call(&["weather", "--json", "[]"]).says(2, &["--json takes an object"]);
     call(&["weather", "--json", "{}"])
         .says(2, &["the argument `city` is missing", "wanted is text (Where), such as city=text"]);
@@ -82,7 +82,7 @@ fn a_process_that_is_no_server() {
     let call = |command: &str| run(folder.path(), &["call", "--stdio", command, "weather"]);
     call("/no/such/program").says(1, &["`/no/such/program` could not be started: No such file", "be on the PATH"]);
     call("sh -c 'read line; exit 3'").says(1, &["exit status: 3", "start the command by itself"]);
-    call("'").says(2, &["`'` is no command", "--stdio 'mrtr serve --stdio'"]);
+    call("'").says(2, &["`'` is not a command", "--stdio 'mrtr serve --stdio'"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_demo_server_that_cannot_be_had() {
     let demo = Demo::start(folder.path());
     let port = demo.port();
     run(folder.path(), &["serve", "--port", &port])
-        .says(1, &[&format!("port {port} is taken by another program"), "--port 0"]);
+        .says(1, &[&format!("port {port} is in use by another program"), "--port 0"]);
     run(folder.path(), &["serve", "--listen", "192.0.2.1"])
         .says(1, &["this machine does not have the address 192.0.2.1", "0.0.0.0 all of its addresses"]);
     std::fs::write(folder.path().join("no-keys"), "hello").unwrap();
@@ -112,7 +112,7 @@ fn a_demo_server_that_cannot_be_had() {
         .says(1, &["the keys cannot be used", "nowhere", "mrtr keys new FILE"]);
     std::fs::write(folder.path().join("no-db"), "this is no database, and long enough to be looked at").unwrap();
     run(folder.path(), &["serve", "--port", "0", "--db", "no-db"])
-        .says(1, &["no-db cannot be used: SQLite cannot open the file", "one that is not there yet"]);
+        .says(1, &["no-db cannot be used: SQLite cannot open the file", "one that does not exist yet"]);
     let stdio = format!("{MRTR} serve --stdio --state-keys nowhere");
     run(folder.path(), &["call", "--stdio", &stdio, "weather"]).says(1, &["server: error: the keys cannot be used"]);
 }

@@ -28,7 +28,7 @@ fn ctrl_c_at_a_question_saves_the_call_and_another_process_goes_on() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     let mut person = Person::types_command(folder.path(), &["resume", "mrtr-weather.call.json"]);
-    person.sees(&format!("going on with `weather` at {}", demo.url));
+    person.sees(&format!("resuming `weather` at {}", demo.url));
     person.sees("User name");
     person.enters("ada");
     person.gets("Take an umbrella, ada.");
@@ -46,7 +46,7 @@ fn a_call_is_put_down_by_choice_and_keeps_what_was_answered() {
     put_down.says(
         4,
         &[
-            "the call is put down: it asks for `duplicate_of`",
+            "the call stopped at a question: it asks for `duplicate_of`",
             "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number)",
             "the call is saved: mrtr resume later.json",
         ],
@@ -123,7 +123,7 @@ fn ctrl_c_while_the_server_works_cancels_the_call_and_says_so() {
     let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait"]);
     calls.recv().unwrap();
     person.types(CTRL_C);
-    person.sees("interrupted: the call is cancelled, and the server told");
+    person.sees("interrupted: the call is cancelled, and the server was told");
     assert_eq!(person.waits().1, 130);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
 }
@@ -134,7 +134,7 @@ fn a_saved_call_goes_to_no_file_of_others() {
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     let call = ["call", "http://127.0.0.1:1/mcp", "weather", "--save", "notes.txt"];
     run(folder.path(), &call)
-        .says(2, &["notes.txt is there already, and is no saved call", "give --save another name"]);
+        .says(2, &["notes.txt exists already and is not a saved call", "give --save another name"]);
     let call = ["call", "http://127.0.0.1:1/mcp", "weather", "--save", "no/such/folder"];
     run(folder.path(), &call).says(2, &["there is no folder for no/such/folder"]);
     assert_eq!(fs::read_to_string(folder.path().join("notes.txt")).unwrap(), "mine");
@@ -163,8 +163,8 @@ fn what_is_no_saved_call_is_not_gone_on_with() {
         fs::write(&path, text).unwrap();
         run(folder.path(), &["resume", "call.json"])
     };
-    resume("{}").says(1, &["call.json is no call that mrtr has saved", "give the file that `mrtr call` named"]);
-    resume("no JSON").says(1, &["call.json is no call that mrtr has saved"]);
+    resume("{}").says(1, &["call.json is not a call that mrtr saved", "give the file that `mrtr call` named"]);
+    resume("no JSON").says(1, &["call.json is not a call that mrtr saved"]);
     resume(&saved.replace("\"version\": 1", "\"version\": 2")).says(
         1,
         &[
@@ -173,7 +173,7 @@ fn what_is_no_saved_call_is_not_gone_on_with() {
         ],
     );
     resume(&saved.replace("\"format\": 1", "\"format\": 9")).says(1, &["saved in format 9", "make the call again"]);
-    resume(&saved.replace("2026-07-28", "1999-01-01")).says(1, &["cannot be gone on with", "make the call again"]);
+    resume(&saved.replace("2026-07-28", "1999-01-01")).says(1, &["cannot be resumed", "make the call again"]);
     run(folder.path(), &["resume", "nothing.json"]).says(1, &["nothing.json cannot be read: No such file"]);
 
     fs::write(&path, &saved).unwrap();

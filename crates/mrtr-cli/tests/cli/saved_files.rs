@@ -72,7 +72,7 @@ fn ctrl_c_during_a_retry_keeps_the_answers() {
     assert_eq!(sent["pin"]["content"]["pin"], "0000");
     for _ in 0..2 {
         person.types(CTRL_C);
-        person.sees("interrupted: the call is cancelled, and the server told");
+        person.sees("interrupted: the call is cancelled, and the server was told");
         person.sees("the call is saved: mrtr resume mrtr-wait.call.json");
         person.sees("what the server had begun may have been done");
         assert_eq!(person.waits().1, 130);
@@ -91,8 +91,8 @@ fn of_parallel_resumes_one_goes_on_and_the_other_is_told() {
     let resume = ["resume", "call.json", "--answers", "answers.json"];
     let mut first = Person::types_command(folder.path(), &resume);
     answers.recv().unwrap();
-    let told = "another process goes on with the call in call.json";
-    run(folder.path(), &resume).says(1, &[told, "wait for it to end"]);
+    let told = "another process resumes the call in call.json";
+    run(folder.path(), &resume).says(1, &[told, "wait for that process to end"]);
     run(folder.path(), &["resume", "call.json", "--cancel"]).says(1, &[told]);
     let over = ["call", &stub.url, "wait", "--save", "call.json"];
     run(folder.path(), &over).says(1, &[told, "give --save another name"]);
@@ -133,7 +133,7 @@ fn the_credentials_of_a_url_are_neither_saved_nor_shown() {
     assert!(!saved.contains("secret") && !put_down.err.contains("secret"), "{saved}{}", put_down.err);
 
     let refused = run(folder.path(), &["resume", "call.json", "--root", "."]);
-    refused.says(1, &["does not take the credentials"]);
+    refused.says(1, &["refuses the credentials"]);
     let resumed = run(folder.path(), &["resume", "call.json", "--root", ".", "--url", &with_credentials]);
     resumed.gives("done\n");
     assert!(!resumed.err.contains("secret"), "{}", resumed.err);
@@ -201,7 +201,7 @@ fn a_call_of_one_command_line_does_not_go_on_at_another() {
         saved["work"]["call"]["server"] = MRTR.into();
     });
     let before = fs::read_to_string(&path).unwrap();
-    resume(&[]).says(1, &["an older mrtr", "the program of its server alone", "--trust-server"]);
+    resume(&[]).says(1, &["an older mrtr", "only its server's program", "--trust-server"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), before, "it is as it was");
     resume(&["--trust-server"]).gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
 }

@@ -49,13 +49,14 @@ fn an_answer_that_does_not_fit_is_not_sent_and_one_that_is_missing_is_named() {
     run_with(folder.path(), &call, "{}").says(
         4,
         &[
-            "`login` was not answered: there is no terminal to ask at, and no answer to it was given",
+            "`login` was not answered: there is no terminal to ask at, and no answer was given",
             "asked: login: The weather is for users. Who are you? (user: text)",
             r#"--answers FILE, in which is {"login":{"user":"…"}}"#,
         ],
     );
-    run_with(folder.path(), &call, "[]").says(2, &["the answers in - are no JSON object", "\"decline\" or \"cancel\""]);
-    run_with(folder.path(), &call, "{").says(2, &["the answers in - are no JSON:"]);
+    run_with(folder.path(), &call, "[]")
+        .says(2, &["the answers in - are not a JSON object", "\"decline\" or \"cancel\""]);
+    run_with(folder.path(), &call, "{").says(2, &["the answers in - are not JSON:"]);
     let call = ["call", &demo.url, "weather", "city=Oslo", "--answers", "nothing.json"];
     run(folder.path(), &call).says(2, &["the answers in nothing.json cannot be read: No such file"]);
 }
@@ -66,7 +67,7 @@ fn a_model_and_roots_are_offered_by_flag_and_otherwise_not_declared() {
     let demo = Demo::start(folder.path());
     let call = ["call", &demo.url, "summarise", "text=War and Peace"];
     run(folder.path(), &call)
-        .says(1, &["The client did not declare what this request needs: sampling", "--sample-with TEXT"]);
+        .says(1, &["The client did not declare a capability that this request needs: sampling", "--sample-with TEXT"]);
     let said = run(folder.path(), &[&call[..], &["--sample-with", "Brief."]].concat());
     said.gives("Brief. (says mrtr --sample-with)\n");
     assert!(said.err.contains("asks a model: Sum this up in one sentence:"), "{}", said.err);
@@ -75,7 +76,7 @@ fn a_model_and_roots_are_offered_by_flag_and_otherwise_not_declared() {
     let failed = run(folder.path(), &[&call[..], &["--sample-command", "false"]].concat());
     failed.says(1, &["`summary` was not answered: `false`: exit status: 1"]);
     let missing = run(folder.path(), &[&call[..], &["--root", "no/such/folder"]].concat());
-    missing.says(2, &["`no/such/folder` is no root", "give a folder that exists"]);
+    missing.says(2, &["`no/such/folder` is not a root", "give a folder that exists"]);
 
     let traced =
         |more: &[&str]| run(folder.path(), &[&call[..], &["--trace", "--sample-with", "x"], more].concat()).err;

@@ -40,11 +40,11 @@ fn a_state_shows_its_header_and_with_its_keys_its_claims_and_no_answer_unasked()
 
     run(folder.path(), &["keys", "new", "others", "--id", "other"]);
     inspect(&["--keys", "others"])
-        .says(1, &["does not open with the keys in others: its key is not in the ring", "it names the key `"]);
+        .says(1, &["the keys in others do not open the state: its key is not in the ring", "it names the key `"]);
     let name = fs::read_to_string(&keys).unwrap().split(['=', ':']).nth(1).unwrap().to_owned();
     run(folder.path(), &["keys", "new", "namesake", "--id", &name]);
     inspect(&["--keys", "namesake"]).says(1, &["it was not sealed with the key it names", "another secret"]);
     inspect(&["--keys", "call.json"]).says(1, &["the keys cannot be used"]);
     run(folder.path(), &["state", "inspect", "hello"])
-        .says(1, &["this is no state that mrtr has sealed", "the whole text of `requestState`"]);
+        .says(1, &["this is not a state that mrtr sealed", "the whole text of `requestState`"]);
 }

@@ -27,9 +27,9 @@ fn tasks_are_listed_shown_retried_and_cancelled() {
     assert!(table.contains(id) && table.contains("answers to echo_input"), "{table}");
     let shown = tasks(&["show", id]).out;
     assert!(shown.contains("tool       echo\n") && shown.contains("lostRuns   0\n"), "{shown}");
-    tasks(&["retry", id]).says(0, &["runs as soon as a server with its tool looks"]);
+    tasks(&["retry", id]).says(0, &["runs as soon as a server with its tool polls the file"]);
     tasks(&["cancel", id]).says(0, &["is cancelled"]);
-    tasks(&["cancel", id]).says(1, &["has ended, and stays so", "says how"]);
+    tasks(&["cancel", id]).says(1, &["has ended already", "says how"]);
     assert!(tasks(&["show", id]).out.contains("status     cancelled\n"));
     assert!(tasks(&["list", "--all"]).out.contains("cancelled"));
     tasks(&["list"]).gives("There are no open tasks (--all lists those that have ended).\n");
@@ -45,7 +45,7 @@ fn a_task_is_cancelled_by_who_has_its_file() {
     let listed = run(folder.path(), &["tasks", "list", "--all", "--db", "tasks.sqlite"]);
     assert!(listed.out.contains("cancelled"), "{}", listed.out);
     run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
-    run(folder.path(), &["resume", "call.json", "--cancel"]).says(2, &["the call is no task", "remove the file"]);
+    run(folder.path(), &["resume", "call.json", "--cancel"]).says(2, &["the call is not a task", "remove the file"]);
 }
 
 #[test]
@@ -56,17 +56,17 @@ fn what_is_no_file_of_tasks_is_left_alone() {
     assert!(!folder.path().join("nothing.sqlite").exists(), "a look makes none");
     let text = "this is no database, and long enough to be looked at";
     std::fs::write(folder.path().join("notes.txt"), text).unwrap();
-    list("notes.txt").says(1, &["notes.txt is no file of tasks", "that the server was given"]);
+    list("notes.txt").says(1, &["notes.txt is not a file of tasks", "that the server was given"]);
     assert_eq!(std::fs::read_to_string(folder.path().join("notes.txt")).unwrap(), text);
     run(folder.path(), &["tasks", "list"]).says(2, &["no file of tasks is named", "--db FILE"]);
     Demo::start_with(folder.path(), &["--port", "0", "--db", "tasks.sqlite"]).kill();
     let show = |id: &str| run(folder.path(), &["tasks", "show", id, "--db", "tasks.sqlite"]);
-    show("echo").says(2, &["`echo` is no id of a task", "`mrtr tasks list` has them"]);
+    show("echo").says(2, &["`echo` is not the id of a task", "`mrtr tasks list` has them"]);
     show(&"0".repeat(32)).says(1, &["there is no task 0000", "`mrtr tasks list --all`"]);
     assert!(!folder.path().join("tasks.sqlite-single-use").exists(), "one file has all that is kept");
     // A database of another kind, from an earlier version: used states. The server continues with it.
     drop(SqliteSingleUse::open(folder.path().join("tasks.sqlite-single-use"), SystemTime::now().into()).unwrap());
     Demo::start_with(folder.path(), &["--port", "0", "--db", "tasks.sqlite"]).kill();
     assert!(folder.path().join("tasks.sqlite-single-use-wal").exists(), "it was opened");
-    list("tasks.sqlite-single-use").says(1, &["is no file of tasks: the file is a database, but not one of tasks"]);
+    list("tasks.sqlite-single-use").says(1, &["is not a file of tasks: the file is a database, but not one of tasks"]);
 }

@@ -22,7 +22,7 @@ fn a_document_is_judged_block_by_block() {
     assert_eq!(wrong.code, Some(1), "{}", wrong.err);
     let report: serde_json::Value = serde_json::from_str(&wrong.out).unwrap();
     assert_eq!(report["blocks"][0]["findings"][0]["path"], "$.id");
-    validate("No JSON.", &[]).says(2, &["spec.md has no block of JSON", "between ```json and ```"]);
+    validate("No JSON.", &[]).says(2, &["spec.md has no block of JSON", "fenced blocks of `json`"]);
 }
 
 #[test]

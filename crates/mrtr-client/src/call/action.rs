@@ -99,19 +99,19 @@ pub enum Stop {
     #[error("the server still asks after {0} rounds")]
     TooManyRounds(u32),
     /// The server put the call off too often: it asked nothing, or was too busy.
-    #[error("the server put the call off {0} times in a row, and then again")]
+    #[error("the server deferred the call more than {0} times in a row")]
     TooManyStateOnlyRounds(u32),
     /// The server asks only for kinds of input that this client does not know.
-    #[error("the server asks for what this client does not know: {}", listed(.0))]
+    #[error("the server asks for inputs that this client does not know: {}", listed(.0))]
     Unanswerable(Vec<String>),
     /// The server asks for more at once than this client takes.
-    #[error("the server asks for {0} things at once")]
+    #[error("the server asks {0} questions at once, more than this client accepts")]
     TooManyQuestions(usize),
     /// The state is longer than this client takes.
-    #[error("the state has {0} bytes")]
+    #[error("the state has {0} bytes, more than this client accepts")]
     StateTooLong(usize),
     /// The reply is longer than this client takes.
-    #[error("the reply has {0} bytes")]
+    #[error("the reply has {0} bytes, more than this client accepts")]
     ReplyTooLong(usize),
     /// The reply is not one that the protocol allows.
     #[error("the reply cannot be read: {0}")]
@@ -125,16 +125,17 @@ pub enum Stop {
         untrusted_message: Option<String>,
     },
     /// The list is longer than this client takes.
-    #[error("the list has more than {0} bytes")]
+    #[error("the list is longer than {0} bytes, the most that this client accepts")]
     ListTooLong(usize),
     /// The server begins a session in a version that this client does not have.
     #[error(
-        "the server has sessions of `{}`, and this client has {}, and {} without a session", display_key(.0),
+        "the server begins a session in `{}`; this client supports sessions in {}, and {} without a session",
+        display_key(.0),
         legacy_versions(), Revision::default()
     )]
     OtherVersion(String),
     /// The client has polled the task as often as it may, and the task is not done.
-    #[error("the task was not done after {0} looks")]
+    #[error("the task did not end within {0} polls")]
     TooManyPolls(u32),
     /// The task was cancelled.
     #[error("the task was cancelled")]

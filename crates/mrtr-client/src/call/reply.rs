@@ -53,7 +53,7 @@ impl ReplyKind {
                 task.update(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);
                 Ok(Self::Task(task))
             }
-            _ => Err(ReadError::refused("a result of a kind that nobody declared").in_member("resultType")),
+            _ => Err(ReadError::refused("a result of a kind that this client did not declare").in_member("resultType")),
         }
     }
 

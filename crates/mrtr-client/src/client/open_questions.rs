@@ -134,9 +134,7 @@ impl<'a> OpenQuestions<'a> {
     /// client does not answer a server that takes no answers and sends ping after ping.
     fn pong(&mut self, id: &RequestId) {
         if self.pongs >= MAX_PONGS || id_bytes(id) > MAX_PING_ID {
-            return tracing::debug!(
-                "a ping was not answered: too many answers are on their way, or its id is too long"
-            );
+            return tracing::debug!("a ping was not answered: too many answers are being sent, or its id is too long");
         }
         self.pongs += 1;
         let (client, session) = (self.client(), self.session);

@@ -218,7 +218,7 @@ impl UrlRequest {
     /// use mrtr_schema::elicitation::ElicitResult;
     ///
     /// async fn ask_the_user(request: UrlRequest) -> Result<ElicitResult, UnsafeUrl> {
-    ///     request.check()?; // the call ends, and can be picked up
+    ///     request.check()?; // the call ends, and can be resumed
     ///     Ok(request.consent()) // once they have agreed
     /// }
     /// # drop(Client::builder(Script::new()).on_url(ask_the_user));
@@ -300,13 +300,13 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Res
 pub enum UnsafeUrl {
     /// The URL has another scheme than `https`, or `http` on this machine: it may run code, read files or start a
     /// program.
-    #[error("it asks for a `{}:` URL to be opened, and only https is, or http on this machine", Printable::line(.0).up_to(32))]
+    #[error("it asks to open a `{}:` URL; only https is opened, and http on this machine", Printable::line(.0).up_to(32))]
     Scheme(String),
     /// The page is not encrypted: others can read and change on the way what goes there and what comes back.
-    #[error("it asks for a page at {} to be opened without encryption, and http is for this machine alone", Printable::line(.0))]
+    #[error("it asks to open a page at {} without encryption; http is opened on this machine only", Printable::line(.0))]
     Unencrypted(String),
     /// The URL has no host, or one that is written so that a person cannot read it.
-    #[error("it asks for a URL to be opened whose host cannot be read")]
+    #[error("it asks to open a URL whose host cannot be read")]
     NoHost,
 }
 

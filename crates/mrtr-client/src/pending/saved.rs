@@ -70,7 +70,7 @@ impl TryFrom<Saved> for PendingCall {
     fn try_from(saved: Saved) -> Result<Self, ReadError> {
         let has_begun = saved.asked.is_some() || saved.state.is_some() || saved.task.is_some() || saved.rounds > 0;
         if saved.revision.era() == Era::Legacy && has_begun {
-            let text = format!("a session of {} held the call, which cannot be picked up", saved.revision);
+            let text = format!("a session of {} held the call, and it cannot be resumed", saved.revision);
             return Err(ReadError::refused(text).in_member("revision"));
         }
         let asked = saved.asked.map(|raw| Questions::read(raw, saved.revision)).transpose();
@@ -121,7 +121,7 @@ fn check_params(params: &JsonObject) -> Result<(), ReadError> {
     let members = RawMembers::of(params.as_raw())?;
     for member in RETRY_MEMBERS {
         if members.get(member).is_some() {
-            return Err(ReadError::refused("kept apart from the parameters").in_member(member));
+            return Err(ReadError::refused("saved apart from the parameters").in_member(member));
         }
     }
     members.object("_meta").map(drop)
@@ -145,7 +145,9 @@ fn is_zero(count: &u32) -> bool {
 fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         FORMAT => Ok(FORMAT),
-        other => Err(serde::de::Error::custom(format_args!("saved in format {other}; known here is {FORMAT}"))),
+        other => {
+            Err(serde::de::Error::custom(format_args!("saved in format {other}; this version reads format {FORMAT}")))
+        }
     }
 }
 

@@ -38,10 +38,7 @@ pub struct Logged;
 
 impl AtDrop for Logged {
     fn panicked(&self, Panicked(text): &Panicked) {
-        tracing::error!(
-            panic = &*crate::support::echo::logged(text),
-            "what was under way panicked when it was dropped"
-        );
+        tracing::error!(panic = &*crate::support::echo::logged(text), "a future panicked while it was dropped");
     }
 }
 

@@ -289,7 +289,7 @@ fn warn_of(form: &Form, type_name: &'static str) {
         tracing::warn!(
             form = type_name,
             field = field.name,
-            "a form asks for what looks like a secret: ask for it by URL"
+            "a form asks for something that looks like a secret: ask for it by URL, with `flow.elicit_url`"
         );
     }
 }

@@ -93,7 +93,8 @@ fn check<'a>(
         merge(lacking.get_or_insert_default(), needed(request));
     }
     let Some(lacking) = lacking else { return Ok(()) };
-    let message = format!("The client did not declare what this request needs: {}", names(&lacking).join(", "));
+    let message =
+        format!("The client did not declare a capability that this request needs: {}", names(&lacking).join(", "));
     let mut error = ErrorObject::with_data(message, &MissingCapabilityData::new(lacking));
     if !revision.has(Feature::MissingCapabilityCode) {
         // Capabilities were declared long before this request, and there is no code of its own for it.

@@ -99,7 +99,7 @@ impl Pending {
 /// use mrtr_flow::Journal;
 ///
 /// let error = Journal::from_bytes(vec![9]).unwrap_err();
-/// assert_eq!(error.to_string(), "the journal is cut short, or of a newer version");
+/// assert_eq!(error.to_string(), "the journal is truncated, or a newer version wrote it");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -470,7 +470,7 @@ impl Journal {
         let what = match largest.kind().space() {
             Space::Step => format!("step `{name}`"),
             Space::Progress => "the progress".to_owned(),
-            Space::Carried => "what is carried by hand".to_owned(),
+            Space::Carried => "the state carried by hand".to_owned(),
             _ => format!("answer `{name}`"),
         };
         Some(format!("{what} takes {size} of them"))

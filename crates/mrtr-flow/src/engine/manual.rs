@@ -33,9 +33,9 @@ pub fn resolve_manual_questions<T, R>(
     let outcome = match outcome {
         Outcome::Done(output) => match split(output) {
             Manual::Complete(result) => Outcome::Done(result),
-            Manual::InputRequired(requests, state) if requests.is_empty() && state.is_none() => {
-                Outcome::Failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
-            }
+            Manual::InputRequired(requests, state) if requests.is_empty() && state.is_none() => Outcome::Failed(
+                Failure::misuse("the handler returned `InputRequired` with neither a question nor a state"),
+            ),
             Manual::InputRequired(requests, _) if let Err(mistake) = inputs.check_all(&requests) => {
                 Outcome::Failed(Failure::misuse(mistake))
             }
@@ -68,7 +68,7 @@ pub fn resolve_manual_questions<T, R>(
 /// Makes sure that each key can name a question, as the keys of a flow must: the journal keeps its answer under it.
 fn check_keys(requests: &InputRequests) -> Result<(), String> {
     match requests.iter().find(|(key, _)| !is_name(key)) {
-        Some((key, _)) => Err(format!("{key:?} cannot name a question: 1 to 128 printable characters")),
+        Some((key, _)) => Err(format!("{key:?} cannot name a question: use 1 to 128 printable characters")),
         None => Ok(()),
     }
 }

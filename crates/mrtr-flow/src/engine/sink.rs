@@ -45,7 +45,7 @@ pub trait JournalSink: Send + Sync + 'static {
 /// use mrtr_flow::SinkError;
 ///
 /// let error = SinkError::Store("the disk is full".into());
-/// assert_eq!(error.to_string(), "the entry could not be kept");
+/// assert_eq!(error.to_string(), "the entry could not be stored");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -54,7 +54,7 @@ pub enum SinkError {
     #[error("another runner has this flow now")]
     Lost,
     /// The store failed.
-    #[error("the entry could not be kept")]
+    #[error("the entry could not be stored")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -294,7 +294,7 @@ impl ActiveRun {
             Some(step) if state.in_flight == 0 => FlowError::Interrupted { step: step.clone() }.into(),
             _ => {
                 let (waited_for, remedy) = (state.waited_for(), self.context.runner.remedy());
-                let text = format!("It was not done after {limit:?}, when it was waiting for {waited_for}{remedy}");
+                let text = format!("The run did not end within {limit:?}: it was waiting for {waited_for}{remedy}");
                 ToolError::new(text).into()
             }
         };
@@ -304,7 +304,7 @@ impl ActiveRun {
             steps = ?state.steps_under_way(),
             checks = ?state.checks_under_way().collect::<Vec<_>>(),
             dropped_before = ?state.steps.given_up,
-            "a run took longer than it may, and was ended"
+            "a run exceeded its time limit and was ended"
         );
         state.phase.fail_late(failure);
     }
@@ -319,7 +319,7 @@ impl ActiveRun {
                 Ending::Stopped(StopReason::LeaseLost)
             }
             SinkError::Store(error) => {
-                tracing::error!(error = crate::error::with_causes(&*error), "an entry could not be kept");
+                tracing::error!(error = crate::error::with_causes(&*error), "an entry could not be stored");
                 Ending::Failed(crate::error::ProtocolError::from(crate::error::internal_error()).into())
             }
         });
@@ -351,8 +351,8 @@ impl ActiveRun {
     fn end_if_misused(&self, within: Within, name: &str) -> bool {
         let Some(what) = self.state().misused.take() else { return false };
         self.misuse(format!(
-            "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it, and hand it the answer; \
-             take another step before or after it",
+            "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it and pass it the \
+             answer; begin another step before or after it",
             within.noun()
         ));
         true
@@ -417,7 +417,7 @@ impl ActiveRun {
     fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
         let admission = self.admit(state, || format!("{what} `{name}`"));
         if matches!(admission, Admission::To(_)) && !unescaped(name).map_or(is_name(name), |name| is_name(&name)) {
-            let text = format!("{name:?} cannot name a {what}: 1 to 128 printable characters");
+            let text = format!("{name:?} cannot name a {what}: use 1 to 128 printable characters");
             state.phase.fail(Failure::misuse(text));
             return Admission::Park;
         }

@@ -335,7 +335,9 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
     fn ask_in_new_words(&self, asked: Asked) -> Progress<Q::Value> {
         if self.run.reworded(&self.key) > MOST_REWORDINGS {
             let key = &self.key;
-            self.run.misuse(format!("the wording of the pinned question `{key}` is another in every run"));
+            self.run.misuse(format!(
+                "the wording of the pinned question `{key}` changes from run to run: word it from recorded values only"
+            ));
             return Progress::Parked;
         }
         self.ask(asked, None)

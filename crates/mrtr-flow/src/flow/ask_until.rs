@@ -131,7 +131,7 @@ where
         }
         if let Some(decision) = run.decision(&self.key) {
             let Ok(decision) = serde_json::from_str(decision.as_str()) else {
-                run.misuse(format!("the decision on `{}` is not one of this type", self.key));
+                run.misuse(format!("the recorded decision on `{}` cannot be read as its type", self.key));
                 return pending().await;
             };
             run.give_way().await;

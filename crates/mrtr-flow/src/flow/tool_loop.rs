@@ -195,9 +195,9 @@ fn uses(answer: &CreateMessageResult) -> impl Iterator<Item = &ToolUseContent> {
 fn can_be_answered(answer: &CreateMessageResult) -> Result<(), &'static str> {
     let mut ids = HashSet::new();
     if answer.content.iter().any(|content| matches!(content, SamplingContent::ToolResult(_))) {
-        return Err("a model does not give the results of tools");
+        return Err("a model may not send tool results");
     }
-    if uses(answer).all(|using| ids.insert(&using.id)) { Ok(()) } else { Err("two uses of tools have the same id") }
+    if uses(answer).all(|using| ids.insert(&using.id)) { Ok(()) } else { Err("two tool uses have the same id") }
 }
 
 impl<'a> IntoFuture for ToolLoop<'a, '_> {

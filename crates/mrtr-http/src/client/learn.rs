@@ -112,7 +112,7 @@ impl AnnotationTable {
         if too_many > 0 {
             tracing::warn!(
                 too_many,
-                "the headers that a server wants for its tools are too many to keep: some are forgotten"
+                "a server wants more tool arguments in headers than this client keeps: some are forgotten"
             );
             self.0.drain(..too_many);
             self.0.shrink_to_fit();

@@ -62,7 +62,7 @@ impl Sender {
         let ending = self.in_session(Method::DELETE, revision, Some(session), None, None);
         let ended = tokio::time::timeout(MAX_GOODBYE, ending).await;
         if !matches!(ended, Ok(Ok(_))) {
-            tracing::debug!("the server could not be told that a session is over");
+            tracing::debug!("the end of a session could not be sent to the server");
         }
     }
 
@@ -214,7 +214,7 @@ async fn refused(response: Response, session: Option<&SessionId>) -> TransportEr
 }
 
 pub(super) fn session_ended() -> TransportError {
-    TransportError::of(TransportFailure::SessionEnded, "the server does not know it any more").with_status(404)
+    TransportError::of(TransportFailure::SessionEnded, "the server no longer knows it").with_status(404)
 }
 
 async fn not_resumed(response: Response, broken: &TransportError) -> TransportError {

@@ -28,7 +28,7 @@ async fn a_status_without_a_message_is_told_by_its_kind_and_with_the_server_s_wo
     for (status, headers, body, kind, words) in [
         (401, JSON, r#"{"error":"invalid_token"}"#, Unauthorized, "invalid_token"),
         (401, JSON, refusal, Unauthorized, "Log in first"),
-        (401, "WWW-Authenticate: Bearer\r\n", "", Unauthorized, "does not take the credentials"),
+        (401, "WWW-Authenticate: Bearer\r\n", "", Unauthorized, "refuses the credentials"),
         (403, "Content-Type: text/plain\r\n", "not you", Forbidden, "not you"),
         (404, JSON, r#"{"detail":"Not Found"}"#, NotFound, "there is no MCP server at http://127.0.0.1"),
         (404, "Content-Type: text/html\r\n", "<h1>Nothing here</h1>", NotFound, "<h1>Nothing here</h1>"),

@@ -63,7 +63,7 @@ async fn a_fixed_token_is_shown_and_its_refusal_is_final() {
     let fixed = |token: &str| Client::builder(HttpTransport::new(&scripted.url()).unwrap().bearer(token)).build();
     fixed("new").call_tool("tool", json!({})).await.unwrap();
     let error = fixed("old").call_tool("tool", json!({})).await.unwrap_err();
-    assert!(error.to_string().contains("does not take the credentials of this client"), "{error}");
+    assert!(error.to_string().contains("refuses the credentials of this client"), "{error}");
     let shown: Vec<_> = scripted.asked().iter().map(|asked| asked.header("authorization").map(str::to_owned)).collect();
     assert_eq!(shown, [Some("Bearer new".to_owned()), Some("Bearer old".to_owned())], "and no anonymous request");
 }

@@ -97,9 +97,9 @@ async fn ht_3_a_header_is_named_as_it_was_declared_and_called_missing_if_it_is()
     let site = Site::of(tools::server());
     let cases = [
         (order(&json!("tea")), "Mcp-Param-Item is missing"),
-        (order(&json!("tea")).with("mcp-param-item", "coffee"), "Mcp-Param-Item is not what the body says"),
-        (order(&json!("tea")).with("MCP-PARAM-ITEM", "=?base64?!?="), "Mcp-Param-Item is not what the body says"),
-        (Post::of(&call("order", json!({}))).with("Mcp-Param-Item", "x"), "Mcp-Param-Item is not what the body says"),
+        (order(&json!("tea")).with("mcp-param-item", "coffee"), "Mcp-Param-Item does not match the body"),
+        (order(&json!("tea")).with("MCP-PARAM-ITEM", "=?base64?!?="), "Mcp-Param-Item does not match the body"),
+        (Post::of(&call("order", json!({}))).with("Mcp-Param-Item", "x"), "Mcp-Param-Item does not match the body"),
     ];
     for (post, message) in cases {
         let response = site.answer(&post).await;

@@ -32,7 +32,7 @@ pub(super) async fn tell(inner: Arc<Inner>) {
         if let Err(error) = told.await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
-                "other instances were not told; they look anyway"
+                "other instances were not notified; they find the change when they poll"
             );
         }
         sleep(BETWEEN_HINTS).await;
@@ -48,7 +48,7 @@ pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
         if inner.tail.is_watched()
             && let Err(error) = inner.tail.look(&inner.database, &inner.tasks).await
         {
-            tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be looked for");
+            tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be queried");
         }
         inner.look_for_ends().await;
         sleep(BETWEEN_LOOKS).await;
@@ -69,7 +69,7 @@ pub(super) async fn listen(inner: Arc<Inner>, address: Config, first: Listening)
     loop {
         // Until the connection is lost.
         drop((&mut listening.driver).await);
-        tracing::warn!("the connection on which other instances are heard was lost");
+        tracing::warn!("the connection that listens for other instances was lost");
         listening = reconnect(&inner, &address).await;
         inner.tail.distrust().await;
         inner.look.notify_one();
@@ -82,7 +82,10 @@ async fn reconnect(inner: &Inner, address: &Config) -> Listening {
         match connect(inner, address).await {
             Ok(listening) => return listening,
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "other instances cannot be heard; looking on");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the connection that listens for other instances cannot be opened; polling goes on"
+                );
             }
         }
         sleep(varied(PAUSES.pause(paused))).await;

@@ -236,7 +236,7 @@ impl Inner {
         match held.await {
             Ok(held) => self.waiting.ended(fences.into_iter().filter(|fence| !held.contains(fence))),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "ends of reservations cannot be looked for");
+                tracing::warn!(error = &error as &dyn std::error::Error, "ends of reservations cannot be queried");
             }
         }
     }

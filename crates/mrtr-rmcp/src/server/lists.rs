@@ -153,7 +153,7 @@ pub(super) fn union(ours: &ServerCapabilities, mut theirs: ServerCapabilities) -
 fn converted<F: Wire, T: DeserializeOwned>(ours: &F) -> Option<T> {
     let text = ours.to_json(Revision::default()).ok()?;
     serde_json::from_str(&text)
-        .inspect_err(|error| tracing::error!(%error, "rmcp has no type for what the server says of itself"))
+        .inspect_err(|error| tracing::error!(%error, "rmcp has no type for the server's description of itself"))
         .ok()
 }
 

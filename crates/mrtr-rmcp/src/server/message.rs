@@ -57,7 +57,9 @@ impl FromServer {
                 Self::Withdrawn { id: request_id }
             }
             Message { method: Some(method), params, .. } => Self::Notification(typed(method, params).ok()),
-            Message { .. } => return Err(ErrorData::internal_error("the server sent what is no message", None)),
+            Message { .. } => {
+                return Err(ErrorData::internal_error("the server sent something that is not a message", None));
+            }
         })
     }
 

@@ -73,7 +73,7 @@ pub(super) async fn relay(mut messages: ReplyStream, peer: &Peer<RoleServer>) ->
 /// Sends the client a notification. A client that is gone hears nothing.
 pub(super) async fn tell(peer: &Peer<RoleServer>, notification: ServerNotification) {
     if let Err(error) = peer.send_notification(notification).await {
-        tracing::debug!(%error, "the client was not told");
+        tracing::debug!(%error, "a notification could not be sent to the client");
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &Subscrip
         let Ok(FromServer::Notification(Some(notification))) = FromServer::read(&message) else { continue };
         // rmcp has acknowledged the subscription itself, and passes on only what the client wants to hear.
         if let Err(error) = sink.send(notification).await {
-            tracing::debug!(%error, "a change was not told");
+            tracing::debug!(%error, "a change could not be sent to the client");
         }
     }
 }

@@ -179,14 +179,14 @@ fn read<T: DeserializeOwned>(outcome: &[u8]) -> Result<T, ErrorData> {
         Ok(Kept::Done(done)) => Ok(done),
         Ok(Kept::Failed(error)) => Err(error),
         Err(error) => {
-            tracing::error!(%error, "the store for single use has an outcome of another kind");
-            Err(ErrorData::internal_error("The server cannot tell what became of this request", None))
+            tracing::error!(%error, "the store for single use holds an outcome of another type");
+            Err(ErrorData::internal_error("The server cannot read the outcome of this request", None))
         }
     }
 }
 
 fn in_doubt() -> ErrorData {
-    let message = "This was begun before, and it is not known how far it came: it is not begun again";
+    let message = "This request was begun before, and how far it came is not known: it is not begun again";
     ErrorData::internal_error(message, None)
 }
 

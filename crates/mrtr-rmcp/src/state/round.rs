@@ -148,7 +148,7 @@ impl BoundRequest {
         let sealed = self.with_binding(|binding| seal(&self.sealer, binding))?;
         sealed.map(|state| state.untrusted_text().to_owned()).map_err(|error| {
             tracing::error!(%error, subject = self.subject, "a request state could not be sealed");
-            ErrorData::internal_error("The server could not keep what it must know of this call", None)
+            ErrorData::internal_error("The server could not seal the state of this call", None)
         })
     }
 }

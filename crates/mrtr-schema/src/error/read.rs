@@ -85,7 +85,7 @@ impl ReadError {
 
     #[cold]
     pub(crate) fn too_many(found: usize) -> Self {
-        Self::refused(format!("{found} members stand here, and at most {MOST_MEMBERS} may"))
+        Self::refused(format!("has {found} members; at most {MOST_MEMBERS} are allowed"))
     }
 
     pub(crate) fn not_one_of(found: &str, allowed: &[&str]) -> Self {
@@ -143,7 +143,7 @@ impl fmt::Display for Problem {
         match self {
             Self::NotJson(reason) => write!(f, "not JSON: {reason}"),
             Self::Missing => f.write_str("required, but absent"),
-            Self::Duplicate => f.write_str("stands twice in its object"),
+            Self::Duplicate => f.write_str("appears twice in its object"),
             Self::Mismatch { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Refused(reason) => f.write_str(reason),
         }

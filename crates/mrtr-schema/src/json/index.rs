@@ -317,7 +317,7 @@ mod tests {
                 let members: Vec<_> = (0..count).map(|number| format!("\"{}\":{{}}", key(number))).collect();
                 let object = RawValue::from_string(format!("{{{}}}", members.join(","))).unwrap();
                 let error = MemberIndex::checked(&object, |_, _| {}).unwrap_err();
-                assert_eq!(error.to_string(), format!("$.{first}: stands twice in its object"));
+                assert_eq!(error.to_string(), format!("$.{first}: appears twice in its object"));
             }
         }
     }

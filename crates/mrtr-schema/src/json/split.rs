@@ -270,7 +270,7 @@ pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
 
 /// Returns the error for a raw value that was made by hand, of text that is not JSON.
 pub(super) fn no_json() -> ReadError {
-    ReadError::refused("this is no JSON")
+    ReadError::refused("not JSON")
 }
 
 /// A string's text, borrowed where it holds no escape.

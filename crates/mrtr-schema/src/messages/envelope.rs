@@ -125,7 +125,7 @@ impl<'a> RawParams<'a> {
     /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{"a":{"b":1,"b":2}}}}"#;
     /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
     /// let error = params.indexed_object("inputResponses", |_, _| {}).unwrap_err();
-    /// assert_eq!(error.to_string(), "$.inputResponses.a.b: stands twice in its object");
+    /// assert_eq!(error.to_string(), "$.inputResponses.a.b: appears twice in its object");
     /// # Ok::<(), mrtr_schema::EnvelopeError>(())
     /// ```
     pub fn indexed_object(
@@ -159,7 +159,7 @@ impl<'a> RawParams<'a> {
     ///
     /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":[{"a":1,"a":2}]}}"#;
     /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
-    /// assert_eq!(params.check_values(&["_meta"]).unwrap_err().to_string(), "$.x[0].a: stands twice in its object");
+    /// assert_eq!(params.check_values(&["_meta"]).unwrap_err().to_string(), "$.x[0].a: appears twice in its object");
     /// assert!(params.check_values(&["_meta", "x"]).is_ok());
     /// # Ok::<(), mrtr_schema::EnvelopeError>(())
     /// ```
@@ -219,7 +219,7 @@ impl EnvelopeError {
         let members = RawMembers::parse(text).ok();
         let id = members.and_then(|members| read_id(members.get("id")?).ok());
         let reason =
-            if text.trim_start().starts_with('[') { "batches are not taken".to_owned() } else { error.to_string() };
+            if text.trim_start().starts_with('[') { "batches are not supported".to_owned() } else { error.to_string() };
         Self::NotAMessage { id, reason: shortened(&reason, LONGEST_REASON) }
     }
 }
@@ -279,7 +279,7 @@ impl<'a> Outline<'a> {
             return Err(refuse("`jsonrpc` is not \"2.0\""));
         }
         if let Some(key) = self.params.as_ref().and_then(|params| params.0.duplicate()) {
-            return Err(refuse(&format!("`{key}` stands twice in `params`")));
+            return Err(refuse(&format!("`{key}` appears twice in `params`")));
         }
         if let Some(Err(error)) = self.others.as_ref().map(|others| others.check_all()) {
             return Err(refuse(&error.to_string()));
@@ -291,7 +291,7 @@ impl<'a> Outline<'a> {
             (Ok(None), Some(method), None, None) => Ok(Envelope::Notification { method, params }),
             (Ok(Some(id)), None, Some(result), None) => Ok(Envelope::Result { id, result }),
             (Ok(id), None, None, Some(error)) => Ok(Envelope::Error { id, error }),
-            _ => Err(refuse("exactly one of `method`, `result` and `error` must be there, a result with an `id`")),
+            _ => Err(refuse("exactly one of `method`, `result` and `error` is required, and a result needs an `id`")),
         }
     }
 }

@@ -256,7 +256,7 @@ impl Url {
         let url = url.into();
         match Uri::parse(url.as_str()) {
             Ok(_) => Ok(Self(url)),
-            Err(error) => Err(ReadError::refused(format!("not an absolute URL as RFC 3986 has them: {error}"))),
+            Err(error) => Err(ReadError::refused(format!("not an absolute URL (RFC 3986): {error}"))),
         }
     }
 

@@ -205,7 +205,7 @@ impl WireObject for InputRequest {
             }
             Self::Roots(_) | Self::Namespaced(_) | Self::Unknown(_) => {
                 let method = self.method();
-                Err(M::Error::custom(format_args!("`{method}` is not an input of {revision}")))
+                Err(M::Error::custom(format_args!("`{method}` is not an input request of {revision}")))
             }
         }
     }

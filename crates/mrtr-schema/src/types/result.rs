@@ -425,7 +425,7 @@ impl ExtensionType {
     pub fn new(word: impl Into<String>) -> Result<Self, ReadError> {
         let word = word.into();
         if word == COMPLETE || word == INPUT_REQUIRED {
-            return Err(ReadError::refused(format!("`{word}` is not an extension's")));
+            return Err(ReadError::refused(format!("`{word}` is not a result type of an extension")));
         }
         Ok(Self(word))
     }

@@ -458,7 +458,7 @@ impl TaskInputResponseParams {
         let related = self.meta.as_ref().and_then(|meta| meta.related_task.as_ref()).map(|task| task.task_id.as_str());
         match (self.task_id.as_deref(), related) {
             (Some(named), Some(related)) if named != related => {
-                Err(ReadError::refused("`taskId` and the related task in `_meta` are not the same"))
+                Err(ReadError::refused("`taskId` and the related task in `_meta` differ"))
             }
             (Some(task), _) | (None, Some(task)) => Ok(task),
             (None, None) => Err(ReadError::missing("taskId")),

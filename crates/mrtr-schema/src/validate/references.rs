@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Refuses a schema whose references, written out, would be too large.
 pub(super) fn bound(schema: &Value) -> Result<(), String> {
     let size = Expansion { root: schema, known: HashMap::new() }.size(schema);
-    if size > LARGEST { Err("its references stand for more than it may ask for".to_owned()) } else { Ok(()) }
+    if size > LARGEST { Err("its references expand to more than the limit".to_owned()) } else { Ok(()) }
 }
 
 struct Expansion<'a> {

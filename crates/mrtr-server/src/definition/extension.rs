@@ -314,7 +314,7 @@ impl ToolCall {
         adjust: impl FnOnce(RunContext) -> RunContext,
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
-        let tool = server.tools.get(&self.tool).ok_or_else(|| misuse("the tool is gone"))?;
+        let tool = server.tools.get(&self.tool).ok_or_else(|| misuse("the tool was removed"))?;
         let environment = Arc::clone(&server.shared.environment);
         let capabilities = Arc::new(self.capabilities.clone());
         let mut context = RunContext::new(environment, self.revision, self.flow_progress, capabilities);
@@ -388,7 +388,7 @@ impl Host {
     }
 
     fn server(&self) -> Result<Arc<Parts>, Failure> {
-        self.0.upgrade().ok_or_else(|| misuse("the server is gone"))
+        self.0.upgrade().ok_or_else(|| misuse("the server was dropped"))
     }
 
     /// The server's tools, each with its policy for tasks, while the server exists.

@@ -255,7 +255,7 @@ impl<'a> Unchecked<'a> {
         let Some(claimed) = claimed.filter(|claimed| claimed.era() == RevisionEra::Legacy) else { return error };
         tracing::warn!(%claimed, version = &*echo::name(version), "a client names two protocol versions in one request");
         let text = format!(
-            "{}: it claims {claimed}, whose requests say no version in `_meta` and belong to a session",
+            "{}: it names {claimed}, in which a request belongs to a session and states no version in `_meta`",
             error.message
         );
         ErrorObject::new(error.code, text)
@@ -273,7 +273,7 @@ impl<'a> Unchecked<'a> {
             (HeaderClaim::Missing, None) => Ok(()),
             (HeaderClaim::Missing, Some(_)) => mismatch("is missing"),
             (HeaderClaim::Text(claimed), Some(said)) if claimed == said => Ok(()),
-            (HeaderClaim::Text(_) | HeaderClaim::Unreadable, _) => mismatch("is not what the body says"),
+            (HeaderClaim::Text(_) | HeaderClaim::Unreadable, _) => mismatch("does not match the body"),
         }
     }
 }
@@ -287,7 +287,7 @@ pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Repl
         None | Some(HeaderClaim::Missing) => Reply::Accepted,
         Some(HeaderClaim::Text(claimed)) if claimed == method => Reply::Accepted,
         Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable) => {
-            let error = header_mismatch("Mcp-Method", "is not what the body says");
+            let error = header_mismatch("Mcp-Method", "does not match the body");
             Reply::error(None, Refused::early(error), revision)
         }
     }
@@ -321,7 +321,7 @@ fn header_mismatch(name: &str, reason: &str) -> ErrorObject {
 #[cold]
 fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     let message = if method == "initialize" {
-        format!("There is no `initialize`: each request says its version. This server has {revision}")
+        format!("This server has no `initialize`: each request states its protocol version. It supports {revision}")
     } else {
         "Method not found".to_owned()
     };

@@ -64,7 +64,7 @@ fn page<'a, T: Clone + 'a>(
             .and_then(|place| place.parse().ok())
             // A place has one spelling, and a page can end at it.
             .filter(|place| (1..length).contains(place) && cursor_at(*place) == *cursor)
-            .ok_or_else(|| ProtocolError::invalid_params("`cursor` is not one of this list's").into_object())?,
+            .ok_or_else(|| ProtocolError::invalid_params("`cursor` was not issued for this list").into_object())?,
     };
     let size = parts.lists.page_size.get();
     let end = start.saturating_add(size).min(length);

@@ -26,7 +26,7 @@ pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) 
     let answered = if parts.middleware.is_empty() {
         // The request may pass through others' code at any place: extensions, a recorder of metrics, a clock, a store.
         let answering = Contained::new(run_method(parts, id, request, *route)).await;
-        answering.unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked)))
+        answering.unwrap_or_else(|panicked| Err(panicked_in("the handling of a request", &panicked)))
     } else {
         Box::pin(past_middleware(parts, admitted)).await
     };
@@ -88,7 +88,7 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
         Some(error) => Err(error),
         None => Contained::new(run_method(parts, id, request, *route))
             .await
-            .unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked))),
+            .unwrap_or_else(|panicked| Err(panicked_in("the handling of a request", &panicked))),
     };
     for middleware in passed.iter().rev() {
         let outcome = answered.as_ref().map(drop);

@@ -117,7 +117,7 @@ impl Round<'_> {
                 Outcome::Waiting(_) | Outcome::Yielded { .. } if ended.is_err() => ended,
                 Outcome::Waiting(questions) if let Some(reason) = live.unaskable() => {
                     let keys: Vec<_> = questions.iter().map(|question| format!("`{}`", question.key)).collect();
-                    let text = format!("This would ask for {}, and {reason}", keys.join(", "));
+                    let text = format!("This call would ask for {}, and {reason}", keys.join(", "));
                     Err(NotAnswered::Failed(ToolError::new(text).into()))
                 }
                 Outcome::Waiting(questions) => {
@@ -169,5 +169,5 @@ impl Round<'_> {
 /// The failure of a flow that wants to become a task. The server offers tasks in the modern era only; where something
 /// here runs tasks, the flow continues in place.
 fn no_task() -> Failure {
-    ToolError::new("This tool goes on as a task, which a client with a session cannot have").into()
+    ToolError::new("This tool continues as a task, and a client with a session cannot follow it").into()
 }

@@ -36,7 +36,7 @@ pub(super) async fn run_single_use(
     match running.await {
         Ok(answer) => answer,
         Err(error) => {
-            tracing::error!(%error, "a guarded round did not end as it should");
+            tracing::error!(%error, "a single-use round panicked or was aborted");
             Err(internal_error())
         }
     }
@@ -156,12 +156,15 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
             Refusal::Expired.to_error()
         }
         SingleUseError::Full { .. } => {
-            tracing::error!(%error, "a request was turned away");
+            tracing::error!(%error, "a request was refused: the store has no room or no time for it");
             let message = "The server has no room for this request now; try again later";
             ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
         }
         SingleUseError::Busy(_) => {
-            tracing::warn!(error = mrtr_flow::for_server::with_causes(error), "a request was turned away");
+            tracing::warn!(
+                error = mrtr_flow::for_server::with_causes(error),
+                "a request was refused: the store has no room or no time for it"
+            );
             ProtocolError::busy().into_object()
         }
         error => {
@@ -204,7 +207,7 @@ impl ToolRound<'_> {
                     answer = &mut round => break answer,
                     () = &mut renewing => {}
                     () = &mut limit => {
-                        tracing::error!(name, "a guarded round took longer than it may, and was ended");
+                        tracing::error!(name, "a single-use round exceeded its time limit and was ended");
                         break Err(internal_error());
                     }
                 }

@@ -125,7 +125,10 @@ impl<'a> ToolRound<'a> {
                 return self.parts.results.adopt(&taken, round.revision());
             }
         }
-        round.failed::<CallToolResult>(misuse("the handler wants to become a task, and nothing here runs tasks"))
+        round.failed::<CallToolResult>(misuse(
+            "the handler becomes a task, and nothing on this server runs tasks: give the builder \
+             `.extension(Tasks::new(…))`",
+        ))
     }
 
     fn offered<'c>(&'c self, journal: &'c Journal) -> OfferedCall<'c> {

@@ -177,7 +177,7 @@ impl Call {
             () = self.arrived.notified() => Ok(()),
             () = self.session.clock.sleep(at_most) => Ok(()),
             () = self.changes.ended() => {
-                let text = "The server is about to stop, and waits for no more answers; call again";
+                let text = "The server is shutting down and waits for no more answers; make the call again";
                 Err(NotAnswered::Failed(ToolError::new(text).into()))
             }
         }
@@ -264,11 +264,11 @@ impl LiveClient for Call {
         };
         if now.since(since) >= patience {
             let what = self.questions().waits_for();
-            return Err(NotAnswered::Failed(ToolError::new(format!("{what} was not done within {patience:?}")).into()));
+            return Err(NotAnswered::Failed(ToolError::new(format!("{what} did not end within {patience:?}")).into()));
         }
         if first.is_zero() {
             if looks > MOST_YIELDS {
-                return Err(NotAnswered::Failed(misuse("the handler gives way again and again, and asks nothing")));
+                return Err(NotAnswered::Failed(misuse("the handler yields again and again without asking anything")));
             }
             tokio::task::yield_now().await;
             return self.stop.raised().map_or(Ok(()), |_| Err(NotAnswered::Stopped));
@@ -305,7 +305,7 @@ impl Drop for OpenCall {
 }
 
 fn no_room() -> Failure {
-    ToolError::new("The session has no room for this call; end others first").into()
+    ToolError::new("The session has no room for this call; end other calls first").into()
 }
 
 /// The number of times in a row that a handler may give way, before that counts as a mistake.

@@ -164,7 +164,8 @@ fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut 
 fn outside(id: RequestId) -> Reply {
     let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
     let text = format!(
-        "`_meta` does not say a protocol version: this server has {} so, and {} in a session that begins with `initialize`",
+        "`_meta` states no protocol version: this server supports {} that way, and {} in a session that begins with \
+         `initialize`",
         Revision::default(),
         legacy.join(" and ")
     );

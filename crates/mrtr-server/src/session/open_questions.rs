@@ -140,7 +140,7 @@ impl OpenQuestions {
                 open.refused += 1;
                 if open.refused >= MOST_REFUSED {
                     let key = &open.question.key;
-                    let text = format!("No answer to `{key}` would do: {}", echo::sentence(&reason));
+                    let text = format!("No answer to `{key}` was accepted: {}", echo::sentence(&reason));
                     open.settled = Some(Settled::Failed(ToolError::new(text).into()));
                     return Some(Delivered::Settled);
                 }

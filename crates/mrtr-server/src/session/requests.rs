@@ -51,7 +51,7 @@ pub(super) fn initialize(
         return LegacyReply::Message { body, error: None, revision };
     }
     let Ok(session) = sessions.begin(context, revision, params.capabilities) else {
-        tracing::warn!("a session was refused: there are as many as there may be, or as they may keep");
+        tracing::warn!("a session was refused: the sessions have reached their limit, in number or in bytes");
         return LegacyReply::Overloaded;
     };
     LegacyReply::Opened { body, session: session.id.clone() }
@@ -137,7 +137,8 @@ fn own_method(
     }
     if request.is("resources/subscribe") && parts.has_resources() {
         let params = params.read::<SubscribeParams>(dialect).map_err(invalid_params);
-        let full = || ProtocolError::invalid_params("The session watches as many resources as it may").into_object();
+        let full =
+            || ProtocolError::invalid_params("The session has reached its limit of watched resources").into_object();
         return Some(params.and_then(|params| session.watch(params.uri).then_some(()).ok_or_else(full)));
     }
     if request.is("resources/unsubscribe") && parts.has_resources() {
@@ -221,9 +222,9 @@ pub(super) fn notified(session: &Session, method: &str, params: Option<RawParams
 impl NotBegun {
     fn to_error(&self) -> ErrorObject {
         let (code, text) = match self {
-            Self::IdInUse => (ErrorCode::INVALID_REQUEST, "The id is that of a request which is still open"),
-            Self::TooManyCalls => (ErrorCode::INTERNAL_ERROR, "The session has as many open calls as it may"),
-            Self::NoRoom => (ErrorCode::INTERNAL_ERROR, "The session has no room for this call; end others first"),
+            Self::IdInUse => (ErrorCode::INVALID_REQUEST, "A request with this id is still open"),
+            Self::TooManyCalls => (ErrorCode::INTERNAL_ERROR, "The session has reached its limit of open calls"),
+            Self::NoRoom => (ErrorCode::INTERNAL_ERROR, "The session has no room for this call; end other calls first"),
             Self::Over => (ErrorCode::INVALID_REQUEST, "The session has ended"),
         };
         ErrorObject::new(code, text)

@@ -205,7 +205,7 @@ impl Table {
         Arc::new(move || {
             let session = table.upgrade().and_then(|table| table.open().sessions.remove(id.as_str()));
             if let Some(session) = session {
-                tracing::debug!(?id, "an idle session makes way");
+                tracing::debug!(?id, "an idle session was ended to make room");
                 session.end();
             }
         })
@@ -228,7 +228,7 @@ impl Table {
     fn sweep(&self) {
         let now = self.clock.now();
         for session in self.sessions().iter().filter(|session| session.expires(now) <= now) {
-            tracing::debug!(?session, "a session ends of which nothing was heard");
+            tracing::debug!(?session, "a session was ended: its client was silent for too long");
             self.remove(session.id.as_str());
         }
     }

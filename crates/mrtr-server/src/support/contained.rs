@@ -27,7 +27,7 @@ pub(crate) fn contained_call<T>(who: &str, code: impl FnOnce() -> T) -> Result<T
 /// Logs a panic, and returns the error that the caller gets.
 #[cold]
 pub(crate) fn panicked_in(who: &str, Panicked(text): &Panicked) -> ErrorObject {
-    tracing::error!(who, panic = &*echo::logged(text), "what was added to the server panicked");
+    tracing::error!(who, panic = &*echo::logged(text), "code that the application added to the server panicked");
     internal_error()
 }
 

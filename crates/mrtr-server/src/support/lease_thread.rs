@@ -117,7 +117,7 @@ impl<K: Clone + Send + 'static> LeaseThread<K> {
             let started = thread::Builder::new().name(shared.name.to_owned()).spawn(move || shared.run());
             state.is_running = started.is_ok();
             if let Err(error) = started {
-                tracing::error!(%error, "no thread for renewals could be started: leases are renewed by what they are for");
+                tracing::error!(%error, "no thread for renewals could be started: each lease renews itself");
             }
         }
         HeldLease { shared: Arc::clone(&self.0), id }

@@ -31,7 +31,7 @@ where
         for _ in 0..20 {
             yield_now().await;
         }
-        assert!(!log.text().contains("took longer than it may"), "{}", log.text());
+        assert!(!log.text().contains("exceeded its time limit"), "{}", log.text());
         clock.advance(Duration::from_secs(1));
     };
     let (call, ()) = tokio::join!(begin(&client), moving);
@@ -56,15 +56,15 @@ async fn a_run_that_waits_for_ever_is_ended_and_says_what_for() {
         pending().await
     }
     let (told, logged) = call_for(step, |tool| tool, 100).await;
-    assert_eq!(told, "It was not done after 100s, when it was waiting for step `fetch`");
+    assert_eq!(told, "The run did not end within 100s: it was waiting for step `fetch`");
     assert!(logged.contains("fetch"), "{logged}");
-    assert_eq!(logged.matches("took longer than it may").count(), 1, "{logged}");
+    assert_eq!(logged.matches("exceeded its time limit").count(), 1, "{logged}");
     let (told, _) = call_for(until, |tool| tool, 100).await;
-    assert_eq!(told, "It was not done after 100s, when it was waiting for `until` of `go`");
+    assert_eq!(told, "The run did not end within 100s: it was waiting for `until` of `go`");
     let (told, _) = call_for(two, |tool| tool, 100).await;
-    assert_eq!(told, "It was not done after 100s, when it was waiting for `until` of `two`");
+    assert_eq!(told, "The run did not end within 100s: it was waiting for `until` of `two`");
     let (told, _) = call_for(outside, |tool| tool, 100).await;
-    assert_eq!(told, "It was not done after 100s, when it was waiting for something outside its steps");
+    assert_eq!(told, "The run did not end within 100s: it was waiting for something outside its steps");
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_tool_may_take_longer_or_shorter_than_the_server_says() {
         pending().await
     }
     let (told, _) = call_for(handler, |tool| tool.run_deadline(Duration::from_secs(7)), 7).await;
-    assert!(told.contains("after 7s"), "{told}");
+    assert!(told.contains("within 7s"), "{told}");
     assert_eq!(DEFAULT_RUN_DEADLINE, Duration::from_mins(10));
 }
 

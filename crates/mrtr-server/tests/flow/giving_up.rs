@@ -162,7 +162,7 @@ async fn a_run_that_waits_for_another_step_beside_a_dropped_one_names_that_step(
     let (client, clock) = timed(move |flow| handler(flow, runs.fetch_add(1, Ordering::Relaxed) == 0, seen.clone()));
     let call = begin(&client).await.accept("name", json!({ "name": "Ada" }));
     let (call, ()) = tokio::join!(call.send(), advance_after(&clock, 10, &effects, 1));
-    assert_eq!(call.expect_tool_error(), "It was not done after 10s, when it was waiting for step `work`");
+    assert_eq!(call.expect_tool_error(), "The run did not end within 10s: it was waiting for step `work`");
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn a_step_that_select_never_began_beside_one_that_ended_is_warned_of() {
         let (log, effects) = (Log::start(), Effects::default());
         let seen = effects.clone();
         call(move |flow| handler(flow, seen.clone(), how)).await.expect_text();
-        let warned = log.text().contains("made and never begun");
+        let warned = log.text().contains("created and never begun");
         assert_eq!(warned, how == 0, "{how}: {}", log.text());
         for said in ["step=two", "beside=one", "`flow.race`"] {
             assert!(!warned || log.text().contains(said), "{said}: {}", log.text());

@@ -145,7 +145,7 @@ async fn of_several_answers_the_one_that_was_too_much_is_named() {
 
 #[tokio::test]
 async fn what_is_carried_by_hand_beside_an_answer_is_the_handlers_to_bound() {
-    for (carried, answered, largest) in [(5000, 1000, "what is carried by hand"), (2000, 4500, "answer `name`")] {
+    for (carried, answered, largest) in [(5000, 1000, "the state carried by hand"), (2000, 4500, "answer `name`")] {
         let client = small(move |flow: Flow| async move {
             let key = if flow.given("name").is_some() { "age" } else { "name" };
             Ok::<_, Failure>(InputRequired::new().ask(key, ListRootsRequest::new()).carry(&"x".repeat(carried))?)
@@ -182,7 +182,7 @@ async fn what_is_too_much_for_a_state_may_go_on_as_a_task() {
     });
     let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(10_000) }));
     let log = Log::start();
-    expect_internal(&asked.clone().send().await, &log, "nothing here runs tasks");
+    expect_internal(&asked.clone().send().await, &log, "nothing on this server runs tasks");
     expect_too_much(&asked.send_carrying(None).await, "name");
 }
 

@@ -60,7 +60,7 @@ async fn a_reply_must_ask_or_carry_something() {
     for policy in [StatePolicy::Always, StatePolicy::WhenNeeded] {
         let log = Log::start();
         let tool = tool(async |_: Flow| Ok::<_, Failure>(InputRequired::new())).state_policy(policy);
-        expect_internal(&begin(&client_of(tool)).await, &log, "asked for nothing and had nothing carried");
+        expect_internal(&begin(&client_of(tool)).await, &log, "with neither a question nor a state");
     }
     let carries = call(async |flow: Flow| match flow.carried::<u8>() {
         Some(round) => round.to_string().into_output(),

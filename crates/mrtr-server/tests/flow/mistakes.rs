@@ -237,5 +237,5 @@ async fn a_task_needs_something_that_runs_tasks() {
         flow.into_task().await;
         Ok::<_, Failure>("never")
     });
-    expect_internal(&call.await, &log, "nothing here runs tasks");
+    expect_internal(&call.await, &log, "nothing on this server runs tasks");
 }

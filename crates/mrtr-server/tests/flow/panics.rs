@@ -173,6 +173,6 @@ async fn middleware_that_panics_is_answered_and_the_next_request_too() {
     let client = Client::new(&server);
     let call = begin(&client).await;
     assert_eq!(call.response()["error"]["code"], -32603, "{}", call.response());
-    assert!(log.text().contains("what was added to the server panicked"), "{}", log.text());
+    assert!(log.text().contains("code that the application added to the server panicked"), "{}", log.text());
     assert_eq!(begin(&client).await.expect_text(), "hello");
 }

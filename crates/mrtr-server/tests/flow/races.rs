@@ -133,7 +133,7 @@ async fn two_races_of_the_same_members_are_an_error_that_says_so() {
         Ok("swallowed".into())
     }
     let log = Log::start();
-    expect_internal(&call(handler).await, &log, "two races are between the same members, `branch|branch`");
+    expect_internal(&call(handler).await, &log, "two races have the same members, `branch|branch`");
 }
 
 /// Their members' names tell races apart, of whatever kind the members are.

@@ -110,7 +110,7 @@ async fn what_leaves_no_room_for_an_answer_is_the_handlers_mistake_when_it_is_re
         });
         let much = if by_step { "step `much`" } else { "`progress`" };
         expect_internal(&call.await, &log, much);
-        assert!(log.text().contains(&format!("{ROOM} are allowed")), "{}", log.text());
+        assert!(log.text().contains(&format!("the limit is {ROOM}")), "{}", log.text());
     }
 }
 

@@ -200,7 +200,7 @@ fn every_call_on_a_flow_gives_way_and_its_deadline_ends_a_loop_of_them() {
     for (what, handler) in LOOPS {
         for context in [as_task, recorded, heard] {
             let told = overdue(what, handler, context);
-            assert!(told.contains("It was not done after 50ms"), "{what}: {told}");
+            assert!(told.contains("The run did not end within 50ms"), "{what}: {told}");
         }
     }
 }
@@ -218,7 +218,7 @@ fn a_handler_that_uses_up_the_turns_of_its_runtime_is_ended_by_its_deadline() {
         },
         RunContext::for_tests,
     );
-    assert!(told.contains("It was not done after 50ms"), "{told}");
+    assert!(told.contains("The run did not end within 50ms"), "{told}");
 }
 
 #[test]

@@ -59,11 +59,7 @@ async fn a_step_that_is_kept_by_reference_while_the_flow_asks_is_named_within_se
         let (log, effects, before) = (Log::start(), Effects::default(), Instant::now());
         let seen = effects.clone();
         let call = call(move |flow| handler(flow, seen.clone(), how)).await;
-        expect_internal(
-            &call,
-            &log,
-            "the step `charge` was begun, and is kept and not polled while the flow asks `name`",
-        );
+        expect_internal(&call, &log, "the step `charge` was begun and is not polled while the flow asks `name`");
         assert!(log.text().contains("`flow.join`"), "{}", log.text());
         let took = before.elapsed();
         if how < 2 {
@@ -243,7 +239,7 @@ async fn each_step_that_is_kept_while_the_flow_asks_is_given_up_in_its_own_time(
     let (log, effects, before) = (Log::start(), Effects::default(), Instant::now());
     let seen = effects.clone();
     let call = call(move |flow| handler(flow, seen.clone())).await;
-    expect_internal(&call, &log, "is kept and not polled while the flow asks `name`");
+    expect_internal(&call, &log, "is not polled while the flow asks `name`");
     assert_eq!(before.elapsed(), MOMENT * 2 + PATIENCE, "the one did not wait for the other");
 }
 
@@ -296,6 +292,6 @@ async fn a_step_that_was_given_up_does_nothing_more_when_it_is_polled_after_all(
     let (log, effects) = (Log::start(), Effects::default());
     let seen = effects.clone();
     let call = call(move |flow| handler(flow, seen.clone())).await;
-    expect_internal(&call, &log, "the step `charge` was begun, and is kept and not polled while the flow asks `name`");
+    expect_internal(&call, &log, "the step `charge` was begun and is not polled while the flow asks `name`");
     assert_eq!(effects.all(), ["begun", "polled again"]);
 }

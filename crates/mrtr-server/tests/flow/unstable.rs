@@ -21,7 +21,7 @@ use crate::support::{Age, Log, Name, begin, call, client_of, tool};
 /// The time that a reply may take that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A loop over files in an order that is another in every run, whose questions are named by number.
+/// A loop over files in an order that changes from run to run, whose questions are named by number.
 fn by_number(strict: bool) -> Client {
     async fn handler(flow: Flow, files: [&'static str; 2]) -> Result<String, Failure> {
         let mut named = Vec::new();
@@ -56,7 +56,7 @@ async fn an_answer_that_lands_on_another_wording_is_warned_of() {
 async fn a_strict_tool_refuses_an_answer_to_another_wording_and_says_what_to_do() {
     let call = begin(&by_number(true)).await.accept("0/name", json!({ "name": "Ada" })).send().await;
     let told = call.expect_tool_error();
-    assert_eq!(told, "The question `0/name` is another one than was answered; begin the call anew");
+    assert_eq!(told, "The question `0/name` changed after it was answered; make the call again");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn the_wording_of_every_kind_of_question_is_kept_with_its_answer() {
         }
         assert!(log.text().contains("another wording of its question"), "{kind}: {}", log.text());
         let call = timeout(PATIENCE, answered(true)).await.expect("a reply");
-        assert!(call.expect_tool_error().contains("`it` is another one than was answered"), "{kind}");
+        assert!(call.expect_tool_error().contains("`it` changed after it was answered"), "{kind}");
     }
 }
 
@@ -171,13 +171,19 @@ async fn a_name_that_differs_between_rounds_is_warned_of_from_both_sides() {
     let call = call.accept("name0", json!({ "name": "Ada" })).send().await;
     call.expect_asked(&["name1", "roots"]);
     let text = log.text();
-    assert!(text.contains("WARN message=answers matched no question of this run"), "{text}");
+    assert!(
+        text.contains("WARN message=the client answered questions of the round before that this run did not ask"),
+        "{text}"
+    );
     assert!(text.contains(r#"keys=["name0"]"#), "{text}");
     let log = Log::start();
     let call = call.answer_raw("roots", json!({ "roots": [] })).send().await;
     call.expect_asked(&["name2"]);
     let text = log.text();
-    assert!(text.contains("were not asked any more") && text.contains(r#"["name1"]"#), "{text}");
+    assert!(
+        text.contains("the round before asked questions that this run did not ask") && text.contains(r#"["name1"]"#),
+        "{text}"
+    );
 }
 
 #[tokio::test]

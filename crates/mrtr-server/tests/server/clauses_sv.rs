@@ -309,7 +309,7 @@ async fn sv_9_a_prompt_or_resource_that_is_never_answered_ends_with_an_error_tha
         call.expect_asked(&["who"]);
         let error = call.send().await.expect_error();
         assert_eq!(error.code.as_i64(), -2, "{method}");
-        assert!(error.message.contains("too long") && error.message.contains("begin it anew"), "{}", error.message);
+        assert!(error.message.contains("too long") && error.message.contains("make it again"), "{}", error.message);
     }
 }
 

@@ -298,6 +298,6 @@ async fn a_path_through_long_keys_is_cut() {
 #[tokio::test]
 async fn no_control_character_comes_back() {
     let twice = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"a\u001b":1,"a\u001b":2}}"#;
-    assert_eq!(told(twice.to_owned()).await, r"not a message: `a\u{1b}` stands twice in `params`");
+    assert_eq!(told(twice.to_owned()).await, r"not a message: `a\u{1b}` appears twice in `params`");
     assert_eq!(told(call("\\u001b[31mred", "{}")).await, "Unknown tool:  [31mred");
 }

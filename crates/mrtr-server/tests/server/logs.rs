@@ -221,7 +221,7 @@ fn a_handler_that_asks_where_nobody_may_is_named() {
         let params = json!({ "ref": reference, "argument": { "name": "city", "value": "" } });
         client(&server).request("completion/complete", params).await.expect_error();
     });
-    assert!(log.contains("2026-07-28 lets nobody ask on `completion/complete`"), "{log}");
+    assert!(log.contains("no question can be asked on `completion/complete` in 2026-07-28"), "{log}");
 }
 
 #[test]

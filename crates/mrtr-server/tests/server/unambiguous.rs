@@ -1,4 +1,4 @@
-//! JSON that two readers could read differently is refused, wherever it stands: a key that stands twice in its object,
+//! JSON that two readers could read differently is refused, wherever it stands: a key that appears twice in its object,
 //! and half a surrogate pair.
 
 mod written;

@@ -82,7 +82,7 @@ async fn an_answer_that_will_not_do_is_asked_for_again_with_the_reason_a_few_tim
         asked = again;
     }
     let text = call.error_text().await;
-    assert!(text.starts_with("No answer to `one` would do"), "{text}");
+    assert!(text.starts_with("No answer to `one` was accepted"), "{text}");
     assert_eq!(outside.runs(), 1, "no run was needed to see it");
 }
 
@@ -211,7 +211,7 @@ async fn what_a_client_did_not_declare_is_not_asked_and_named() {
     for (tool, lacks) in [("greet", "elicitation.form"), ("roots", "roots"), ("sample", "sampling")] {
         let mut call = client.call(tool, json!({})).await;
         let text = call.error_text().await;
-        assert_eq!(text, format!("The client did not declare what this request needs: {lacks}"));
+        assert_eq!(text, format!("The client did not declare a capability that this request needs: {lacks}"));
     }
     let refused = client.begin("prompts/get", json!({ "name": "greet" })).await.response().await;
     assert_eq!(refused["error"]["code"], -32602);

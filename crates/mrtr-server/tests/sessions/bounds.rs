@@ -175,7 +175,7 @@ async fn there_are_only_so_many_calls_and_questions() {
     one.question().await;
     other.question().await;
     let refused = client.call("greet", json!({})).await.response().await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("as many open calls"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("its limit of open calls"), "{refused}");
     let params = json!({ "name": "greet", "arguments": {} });
     let same = json!({ "jsonrpc": "2.0", "id": one.id, "method": "tools/call", "params": params });
     let LegacyReply::Message { body, .. } = client.send(&same).await else { panic!("refused") };
@@ -211,7 +211,7 @@ async fn a_session_keeps_no_more_than_it_may() {
     other.call("large", of(200)).await.question().await;
     client.accept(&asked, json!({ "name": "y".repeat(300 << 10) })).await;
     let response = kept.response().await.to_string();
-    assert!(response.contains("too much"), "the answer is more than a journal may hold: {response}");
+    assert!(response.contains("too large"), "the answer is more than a journal may hold: {response}");
     // What has ended is given back.
     let mut again = client.call("large", of(200)).await;
     let asked = again.question().await;

@@ -120,7 +120,7 @@ async fn what_is_never_done_ends_the_call() {
         clock.advance(Duration::from_mins(1));
         tokio::task::yield_now().await;
     }
-    assert_eq!(call.error_text().await, "`connect` was not done within 600s");
+    assert_eq!(call.error_text().await, "`connect` did not end within 600s");
 }
 
 fn call_is_open(client: &Legacy) -> bool {

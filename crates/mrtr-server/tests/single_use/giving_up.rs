@@ -66,7 +66,7 @@ async fn a_run_that_hangs_is_ended_and_its_reservation_renewed_no_more() {
     for shop in Shop::all(Manner { slow: Duration::from_hours(1), ..Manner::default() }) {
         let second = shop.first().await;
         let (told, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 60));
-        assert_eq!(text(&told), "It was not done after 600s, when it was waiting for step `wait`", "{}", shop.kind);
+        assert_eq!(text(&told), "The run did not end within 600s: it was waiting for step `wait`", "{}", shop.kind);
         assert_eq!(shop.server.detached(), 0, "{}", shop.kind);
         let renewals = shop.failures.renewals();
         assert!((59..=60).contains(&renewals), "{}: {renewals}", shop.kind);

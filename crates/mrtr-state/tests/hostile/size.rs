@@ -105,7 +105,7 @@ fn sealing_names_the_claim_that_is_too_long() {
             (Asked { method: &long, ..CALL }, "method"),
         ] {
             let error = asked.try_seal(&sealer, NOON).unwrap_err();
-            assert_eq!(error.to_string(), format!("the {claim} is longer than a claim can be"));
+            assert_eq!(error.to_string(), format!("the {claim} is longer than a state can hold"));
         }
     }
 }

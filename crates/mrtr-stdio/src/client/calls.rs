@@ -86,7 +86,7 @@ impl Calls {
         table.begun += 1;
         match table.calls.entry(id.clone()) {
             Entry::Occupied(_) => {
-                Err(TransportError::new("another call has this id: a transport is for one client alone"))
+                Err(TransportError::new("another call has this id: give each client a transport of its own"))
             }
             Entry::Vacant(free) => {
                 let call = Call { place, token, is_in_session, events: sender, waiting: Arc::clone(&waiting) };

@@ -59,7 +59,7 @@ impl Launch {
         let failed = |source| StdioTransportError::Spawn { program: self.program.clone(), source };
         let mut child = self.spawn().map_err(failed)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(io::Error::other("its streams are not ours")));
+            return Err(failed(io::Error::other("its standard streams could not be opened")));
         };
         if let (Some(stderr), Some(hear)) = (child.stderr.take(), self.stderr.clone()) {
             tokio::spawn(listen(stderr, hear));
@@ -141,7 +141,7 @@ async fn end(child: &mut Child, limit: Duration) -> io::Result<ExitStatus> {
     {
         return status;
     }
-    tracing::warn!("the server does not end, and is killed");
+    tracing::warn!("the server process does not end and is killed");
     child.kill().await?;
     child.wait().await
 }

@@ -247,9 +247,9 @@ impl Listener {
             }
             // No server of the modern era sends a request, and the client answers none.
             Ok(Envelope::Request { method, .. }) => {
-                tracing::warn!(method = %Printable::line(&method), "the server sent a request, which was dropped");
+                tracing::warn!(method = %Printable::line(&method), "a request of the server was dropped");
             }
-            Err(error) => tracing::warn!(%error, "the server sent a line that is no message"),
+            Err(error) => tracing::warn!(%error, "the server sent a line that is not a message"),
         }
     }
 

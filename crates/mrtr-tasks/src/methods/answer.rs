@@ -33,7 +33,7 @@ impl Tasks {
         let id = params.task().map_err(|error| invalid(&error))?;
         let task = self.find(request, id).await?;
         if params.request_state.as_ref().is_some_and(|state| !self.0.is_task_state(&task.record, state)) {
-            return Err(ProtocolError::invalid_params("`requestState` is none of this task's"));
+            return Err(ProtocolError::invalid_params("`requestState` was not issued for this task"));
         }
         if !self.deliver(&task, &params.input_responses).await? {
             return Err(ProtocolError::invalid_params("The task has ended"));

@@ -71,7 +71,7 @@ impl Blocked {
         let mut blocked = inner.blocked();
         let count = blocked.entry(owner.as_str().to_owned()).or_default();
         if *count >= inner.options.most_blocked {
-            let text = "You wait for as many results as you may; ask for the status of others instead";
+            let text = "You have reached your limit of results to wait for; poll the status of the others instead";
             return Err(ProtocolError::new(ErrorCode::INVALID_REQUEST, text));
         }
         *count += 1;

@@ -105,7 +105,7 @@ impl<'a> Claims<'a> {
         let acquired = self.inner.store.acquire(&Wanted { tools, lease, most, trials, running, turns }).await?;
         self.turn = acquired.turn;
         for id in &acquired.set_aside {
-            tracing::error!(%id, "a task is set aside: its last runs were lost, and an operator has to retry it");
+            tracing::error!(%id, "a task is set aside: its last runs were lost; an operator has to retry or cancel it");
             count::set_aside();
         }
         Ok(acquired)

@@ -59,7 +59,7 @@ async fn ended(
             finish(inner, run, ResultBody::of(failed.as_ref().map_err(Clone::clone), call.revision)).await
         }
         Outcome::IntoTask => {
-            tracing::error!("a task wants to become a task");
+            tracing::error!("the handler of a task asks to become a task again");
             finish(inner, run, ResultBody::Error(internal_error("Internal error").object().clone())).await
         }
         Outcome::Waiting(questions) => {
@@ -121,7 +121,7 @@ async fn finish(inner: &Inner, run: Run, body: ResultBody) -> &'static str {
     };
     let Some(attached) = inner.attached() else { return "lost" };
     let Ok(sealed) = attached.vault.seal_body(Kind::Result, run.id, &body) else {
-        tracing::error!("what came of a task cannot be written");
+        tracing::error!("the result of a task cannot be written");
         return hand_over(inner, run, PAUSE_AFTER_FAILURE).await;
     };
     let kept = persist(inner, || inner.store.finish(run, end, sealed.clone())).await;
@@ -157,7 +157,7 @@ async fn persist<F: Future<Output = Result<(), StoreError>>>(inner: &Inner, verb
             Err(StoreError::Refused(_) | StoreError::NotFound | StoreError::KeyUsed(_)) => return false,
             // Once is enough for the log: an outage may be long, and there may be many runs.
             Err(error) if !was_unsure => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the end of a run was not kept");
+                tracing::warn!(error = &error as &dyn std::error::Error, "the end of a run was not stored");
                 was_unsure = true;
             }
             Err(_) => {}

@@ -133,7 +133,7 @@ impl Sink {
             let limit = self.inner.options.entry_limit;
             if entry.as_bytes().len() > limit {
                 let (name, size) = (entry.name(), entry.as_bytes().len());
-                tracing::error!(name, size, limit, "an entry is larger than a task may hold; keep less in it");
+                tracing::error!(name, size, limit, "an entry is larger than a task may hold: record less in this step");
                 return Err(Broken::Ends(crate::body::internal_error("Internal error")));
             }
             let state = self.state();
@@ -290,13 +290,13 @@ impl JournalSink for Sink {
                 Err(StoreError::KeyUsed(key)) => self.state().keys.note_used(key),
                 Err(StoreError::Refused(TransitionError::Ended)) => {
                     let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
-                    tracing::info!(id = %self.run.id, ?steps, "something was done for a task after its end");
+                    tracing::info!(id = %self.run.id, ?steps, "a step ended after its task, and is not recorded");
                     return Err(self.fail(Broken::Lost));
                 }
                 Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
                 // A step's outcome must not be lost because the store failed for a moment.
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
+                    tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not stored");
                     if Instant::now() + RETRY >= deadline {
                         return Err(self.fail(Broken::Store));
                     }

@@ -84,7 +84,10 @@ async fn accompany(inner: &Inner, run: Run, signal: &StopSignal, over: Instant) 
     loop {
         match inner.store.accompany(run).await {
             Ok(()) | Err(StoreError::Refused(_) | StoreError::NotFound) => return,
-            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "a run on trial gets company"),
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the store was not told that a run on trial is no longer alone"
+            ),
         }
         if Instant::now() >= patience {
             signal.raise(StopReason::LeaseLost);

@@ -61,7 +61,7 @@ async fn tk_3_a_question_an_end_a_cancel_and_time_wake_it() {
         let expiring = site.start_wishing(site.older(revision), revision, json!({ "ttl": 30_000 })).await;
         let waits = waiting(&expiring).await;
         let began = tokio::time::Instant::now();
-        assert_eq!(woken(waits).await["error"]["message"], "The task's time is over");
+        assert_eq!(woken(waits).await["error"]["message"], "The task's ttl is over");
         assert!(began.elapsed() <= Duration::from_secs(31), "{:?}", began.elapsed());
     }
 }

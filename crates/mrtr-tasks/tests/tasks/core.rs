@@ -179,9 +179,9 @@ async fn tk_6_time_over_while_it_waits_is_a_failure_with_a_message() {
         tokio::time::advance(Duration::from_secs(5)).await;
         let failed = task.get().await;
         assert_eq!(failed["status"], "failed", "at the moment, though no store has noticed");
-        assert_eq!(failed["statusMessage"], "Task has failed: its time is over");
+        assert_eq!(failed["statusMessage"], "Task has failed: its ttl is over");
         let result = task.result().await;
-        assert_eq!(result["error"], json!({ "code": -32603, "message": "The task's time is over" }));
+        assert_eq!(result["error"], json!({ "code": -32603, "message": "The task's ttl is over" }));
         let late = task.deliver(json!({ "name": { "action": "accept", "content": { "name": "Ada" } } })).await;
         assert_eq!(late["error"]["code"], -32602);
     }

@@ -145,7 +145,7 @@ async fn tk_9_a_replay_from_the_very_first_state_finds_the_task_too() {
     let task = site.started(site.client(), Revision::V2026_07_28, call.response());
     let other = first.accept("first", named("Eve")).send().await.accept("last", named("Byron")).send().await;
     assert_eq!(site.started(site.client(), Revision::V2026_07_28, other.response()).id, task.id);
-    assert!(log.text().contains("a call that is a task already came again"), "{}", log.text());
+    assert!(log.text().contains("a call that is a task already was sent again"), "{}", log.text());
     task.until_asked(&["street"]).await;
     task.accept("street", named("St James's")).await;
     assert_eq!(task.text().await, "Ada Lovelace of St James's", "by the branch that came first");

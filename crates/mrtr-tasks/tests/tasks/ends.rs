@@ -112,9 +112,9 @@ async fn time_over_ends_a_task_that_waits_and_one_that_works() {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let failed = task.get().await;
             assert_eq!(failed["status"], "failed");
-            assert!(failed["statusMessage"].as_str().unwrap().contains("time is over"), "{failed}");
+            assert!(failed["statusMessage"].as_str().unwrap().contains("ttl is over"), "{failed}");
             if revision == Revision::V2026_07_28 {
-                assert_eq!(failed["error"], json!({ "code": -32603, "message": "The task's time is over" }));
+                assert_eq!(failed["error"], json!({ "code": -32603, "message": "The task's ttl is over" }));
             }
             if !waits {
                 outside.until("Cancelled", 1).await;
@@ -294,7 +294,7 @@ async fn a_visit_that_is_never_made_ends_with_the_ttl() {
     let looked = outside.count("looked");
     assert!((12..=16).contains(&looked), "{looked}: after 2 s, doubling to a minute");
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(task.get().await["error"]["message"], "The task's time is over");
+    assert_eq!(task.get().await["error"]["message"], "The task's ttl is over");
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(outside.count("looked"), looked, "and it is looked for no more");
 }

@@ -125,7 +125,7 @@ async fn tk_12_time_over_is_told() {
     loop {
         let heard = next(&mut listening).await;
         if heard["params"]["status"] == "failed" {
-            assert_eq!(heard["params"]["error"]["message"], "The task's time is over");
+            assert_eq!(heard["params"]["error"]["message"], "The task's ttl is over");
             return;
         }
     }

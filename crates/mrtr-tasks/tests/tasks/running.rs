@@ -252,7 +252,7 @@ async fn an_end_that_a_store_cannot_keep_is_logged_once_however_often_it_is_trie
     store.fault("finish", Fault::Fails, 5);
     assert_eq!(site.start().await.text().await, "done");
     assert_eq!(store.calls("finish"), 6);
-    assert_eq!(log.text().matches("the end of a run was not kept").count(), 1, "{}", log.text());
+    assert_eq!(log.text().matches("the end of a run was not stored").count(), 1, "{}", log.text());
 }
 
 #[tokio::test(start_paused = true)]
@@ -463,7 +463,8 @@ async fn a_run_has_a_deadline_of_its_own_and_what_hits_it_says_so() {
     assert!(after >= Duration::from_hours(1) && after < Duration::from_mins(61), "not while it waits: {after:?}");
     let text = failed["content"][0]["text"].as_str().unwrap();
     assert_eq!(failed["isError"], true, "{failed}");
-    for part in ["not done after 3600s", "step `wait`", "`TaskOptions::run_deadline`", "raise it", "`yield_point`"] {
+    for part in ["did not end within 3600s", "step `wait`", "`TaskOptions::run_deadline`", "raise it", "`yield_point`"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let patient = TaskOptions::default().run_deadline(Duration::from_hours(3));

@@ -134,7 +134,7 @@ async fn what_is_set_aside_fails_when_its_time_is_over() {
             Revision::V2026_07_28 => failed["error"].clone(),
             _ => task.result().await["error"].clone(),
         };
-        assert_eq!(error, json!({ "code": -32603, "message": "The task's time is over" }));
+        assert_eq!(error, json!({ "code": -32603, "message": "The task's ttl is over" }));
         assert_eq!(site.tasks.view(None, 1).await.unwrap()[0].end, Some(End::Expired));
     }
 }

@@ -51,7 +51,7 @@ async fn play(stage: &Stage) -> Result<()> {
     relay.cut_next_reply();
     let Err(lost) = client.resume(call).await else { bail!("the reply was not lost") };
     let charged_by_then = stage.recording().effects().len();
-    let call = lost.into_pending().context("the call cannot be picked up again")?;
+    let call = lost.into_pending().context("the call cannot be resumed")?;
     let result = client.resume(call).await?;
 
     stage.claim("the charge was made before the reply was lost", charged_by_then, 1);

@@ -83,8 +83,8 @@ fn answered(round: RoundOutcome) -> Result<PendingCall> {
 pub(super) const LOAD_SHEDDING: Story = Story {
     name: "load-shedding",
     title: "Load shedding between two instances",
-    premise: "An instance is busy with another call. It puts this one down half-way: its reply asks for nothing, and \
-              has what was done in its state.",
+    premise: "An instance is busy with another call. It defers this one half-way: its reply asks for nothing, and \
+              carries the work that was done in its state.",
     cast: &["client", "busy", "idle"],
     shown: "Work that was done is not lost when an instance sheds load: it travels with the client to whichever \
             instance has room, without a store that they share.",
@@ -126,7 +126,7 @@ async fn play_load_shedding(stage: &Stage) -> Result<()> {
         let balancer = stage.balancer("client", &busy)?;
         let client = balancer.client().build();
         let round = client.call_tool_once("index", json!({})).await?;
-        let RoundOutcome::BackOff(call, pause) = round else { bail!("the call was not put down: {round:?}") };
+        let RoundOutcome::BackOff(call, pause) = round else { bail!("the call was not deferred: {round:?}") };
         tokio::time::sleep(pause).await;
         balancer.point_to(&idle)?;
         let result = client.resume(call).await?;

@@ -249,6 +249,6 @@ fn fault(path: &str, reason: &str) -> Fault {
 const INPUT_METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 const SERVER_REQUEST: &str = "a server-to-client request, as in older protocols; it belongs in `inputRequests`";
 const CLIENT_RESPONSE: &str = "a response to a server-to-client request; it belongs in `inputResponses`";
-const NO_REQUEST: &str = "no request stands before it, so its type cannot be told";
-const UNKNOWN_METHOD: &str = "the method of its request is not known, so its type cannot be told";
-const UNRECOGNISED_MEMBER: &str = "it cannot be told what this is";
+const NO_REQUEST: &str = "no request stands before it, so its type is not known";
+const UNKNOWN_METHOD: &str = "the method of its request is not known, so its type is not known";
+const UNRECOGNISED_MEMBER: &str = "it matches no type";

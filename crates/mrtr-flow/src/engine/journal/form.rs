@@ -310,7 +310,7 @@ fn number_length(number: usize) -> usize {
 
 /// The error for a journal that cannot be read.
 pub(super) fn unreadable() -> PayloadError {
-    "the journal is cut short, or of a newer version".into()
+    "the journal is truncated, or a newer version wrote it".into()
 }
 
 const MAX_NUMBER: usize = 5;

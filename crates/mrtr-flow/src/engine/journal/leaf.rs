@@ -180,7 +180,7 @@ impl fmt::Debug for Leaf {
 
 /// A store gave back a leaf that is not JSON.
 #[derive(Debug, thiserror::Error)]
-#[error("what was recorded is not JSON")]
+#[error("the recorded value is not JSON")]
 pub(crate) struct NotJson;
 
 #[cfg(test)]

@@ -74,8 +74,9 @@ impl State {
         self.kept.size = (self.kept.size + cost(name, size)).saturating_sub(freed);
         let (total, limit) = (self.kept.size, self.kept.limit.usable());
         if total > limit {
-            let text =
-                format!("the journal holds {total} bytes with the {size} of {what} `{name}`; {limit} are allowed");
+            let text = format!(
+                "the journal would hold {total} bytes with {what} `{name}` of {size} bytes; the limit is {limit}"
+            );
             self.phase.fail(Failure::misuse(text));
         }
     }
@@ -101,7 +102,7 @@ impl State {
         let failure = self.answers_in_excess().unwrap_or_else(|| {
             let (total, what) = (self.kept.size, what());
             let largest = self.kept.journal.largest().unwrap_or_default();
-            Failure::misuse(format!("the journal holds {total} bytes before {what}; {usable} are allowed; {largest}"))
+            Failure::misuse(format!("the journal holds {total} bytes before {what}; the limit is {usable}; {largest}"))
         });
         self.phase.fail(failure);
         false

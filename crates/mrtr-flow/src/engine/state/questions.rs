@@ -54,7 +54,8 @@ impl ActiveRun {
         }
         if *state.questions.read.get_or_insert(key, None).get_or_insert(fingerprint) != fingerprint {
             let text = format!(
-                "two different questions are asked as `{key}`: give each a key of its own; in a loop, `flow.scope(i)` does"
+                "two different questions are asked as `{key}`: give each a key of its own; in a loop, `flow.scope(i)` \
+                 does"
             );
             state.phase.fail(Failure::misuse(text));
             return Evaluation::Park;
@@ -116,10 +117,10 @@ impl ActiveRun {
             key,
             answered = format!("{:06x}", answered.0),
             asked = format!("{:06x}", asked.0),
-            "an answer was given to another wording of its question"
+            "an answer belongs to another wording of its question"
         );
         if self.context.strict {
-            let text = format!("The question `{key}` is another one than was answered; begin the call anew");
+            let text = format!("The question `{key}` changed after it was answered; make the call again");
             state.phase.fail(ToolError::new(text).into());
         }
         !self.context.strict

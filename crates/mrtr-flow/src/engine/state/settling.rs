@@ -165,8 +165,8 @@ impl ActiveRun {
             tracing::warn!(
                 flow = %self.context.flow_id(),
                 key,
-                "the handler dropped an open question, as `select!` does; it is asked all the same, and nothing goes on \
-                 past it. `flow.race` records what came first"
+                "the handler dropped an open question, as `select!` does: the client is still asked, and the run \
+                 stops there. Use `flow.race`, which records what came first"
             );
         }
     }

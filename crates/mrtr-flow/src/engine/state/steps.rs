@@ -327,8 +327,8 @@ impl ActiveRun {
             flow = %self.context.flow_id(),
             step = name,
             beside,
-            "a step was made and never begun, and another that was made beside it gave its outcome: if a `select!` chose \
-             between them, a later run may begin the one that lost. `flow.race` records what came first"
+            "a step was created and never begun, while another one beside it ended: if a `select!` chose between \
+             them, a later run may begin the one that lost. Use `flow.race`, which records what came first"
         );
     }
 
@@ -379,12 +379,12 @@ impl ActiveRun {
                 }
                 Some(StepEntry::Value(winner)) => match winner.as_str().parse() {
                     Ok(winner) if winner < members => return RaceStart::Won(winner),
-                    _ => format!("no member won the race `{name}`, by what was recorded"),
+                    _ => format!("the recorded winner of the race `{name}` is not one of its members"),
                 },
-                Some(_) => format!("a race and a step are both named `{name}`"),
+                Some(_) => format!("a race and a step are both named `{name}`: give each a name of its own"),
             }
         } else {
-            format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
+            format!("two races have the same members, `{name}`: put one of them in a `flow.scope`")
         };
         state.phase.fail(Failure::misuse(mistake));
         RaceStart::Park

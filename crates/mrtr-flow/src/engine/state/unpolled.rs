@@ -60,8 +60,8 @@ impl ActiveRun {
                 state.in_flight -= 1;
                 let asked: Vec<_> = state.questions.open.keys().map(|key| format!("`{key}`")).collect();
                 let text = format!(
-                    "the step `{name}` was begun, and is kept and not polled while the flow asks {}: it cannot end, and \
-                     the run cannot wait for it. `flow.join` does both at once; or await the step before the question",
+                    "the step `{name}` was begun and is not polled while the flow asks {}: it cannot end, and the run \
+                     cannot wait for it. Use `flow.join` to do both at once, or await the step before the question",
                     if asked.is_empty() { "for a visit".to_owned() } else { asked.join(", ") }
                 );
                 state.phase.overrule(Failure::misuse(text));

@@ -56,7 +56,7 @@ impl Inner {
                 Ok((Write::Record, ()))
             });
             match handed_over.await {
-                Ok(()) => tracing::info!(id = %run.id, "a task that was taken on a lost connection was given back"),
+                Ok(()) => tracing::info!(id = %run.id, "a task that was acquired on a lost connection was released"),
                 Err(VerbFailure::Verb(_)) => {}
                 Err(VerbFailure::Statement(_)) => return,
             }

@@ -61,7 +61,7 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
             annotation => ANNOTATIONS.contains(&annotation),
         };
         if !of_a_plain_struct {
-            return Err(not_a_form(&format!("its fields are not all known by name: it has `{keyword}`")));
+            return Err(not_a_form(&format!("a form needs all fields by name, and it has `{keyword}`")));
         }
     }
     let mut properties = IndexMap::new();
@@ -78,14 +78,14 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
 
 /// Makes the one field that a schema describes, or says why there is none.
 fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
-    let Value::Object(schema) = schema else { return Err("any value at all would do for it".to_owned()) };
+    let Value::Object(schema) = schema else { return Err("its type accepts any value".to_owned()) };
     let mut schema = without_null(schema);
     schema.retain(|keyword, _| !ANNOTATIONS.contains(&keyword.as_str()));
     if schema.contains_key("$ref") {
         return Err("it refers to itself".to_owned());
     }
     if schema.get("format").is_some_and(|format| format == "password") {
-        return Err("a form is not for secrets (EL-1): ask for it by URL".to_owned());
+        return Err("a form must not ask for secrets: ask for it by URL, with `flow.elicit_url`".to_owned());
     }
     options_as_select(&mut schema)?;
     bounds_of_machine_type(&mut schema);
@@ -98,7 +98,7 @@ fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     let field = PrimitiveSchema::from_json(&Value::Object(schema).to_string(), Revision::default().strict())
         .map_err(|error| error.to_string())?;
     if let Some((keyword, _)) = field.extra().iter().next() {
-        return Err(format!("forms do not know `{keyword}`"));
+        return Err(format!("forms do not support `{keyword}`"));
     }
     Ok(field)
 }
@@ -146,7 +146,7 @@ fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
         let values = match (&variant["const"], &variant["enum"]) {
             (value @ Value::String(_), _) => vec![value.clone()],
             (_, Value::Array(values)) => values.clone(),
-            _ => return Err("a variant of it holds data, and a select has only names".to_owned()),
+            _ => return Err("one of its variants holds data, and the choices of a form are names only".to_owned()),
         };
         options.extend(values.into_iter().map(|value| {
             let title = about.clone().unwrap_or_else(|| value.clone());

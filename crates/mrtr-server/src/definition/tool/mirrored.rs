@@ -36,7 +36,7 @@ impl Mirrored {
                 (None | Some(HeaderClaim::Missing), None) => continue,
                 (None | Some(HeaderClaim::Missing), Some(_)) => "is missing",
                 (Some(HeaderClaim::Text(claimed)), Some(said)) if claimed == said => continue,
-                (Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable), _) => "is not what the body says",
+                (Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable), _) => "does not match the body",
             };
             return Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("Mcp-Param-{header} {reason}")));
         }

@@ -115,7 +115,7 @@ fn yes_or_no(entered: &str) -> Result<Json, EntryError> {
     match entered.trim().to_lowercase().as_str() {
         "y" | "yes" | "true" | "on" | "1" => Ok(Value::from(true).into()),
         "n" | "no" | "false" | "off" | "0" => Ok(Value::from(false).into()),
-        _ => Err(EntryError("neither yes nor no".to_owned())),
+        _ => Err(EntryError("not yes or no".to_owned())),
     }
 }
 
@@ -155,7 +155,7 @@ fn not_among(options: &[FieldOption<'_>], entered: &str) -> EntryError {
     }
     let entered = Printable::line(entered.trim()).up_to(MOST_SHOWN).to_string();
     let listed = titles.join(", ");
-    EntryError(format!("`{entered}` is none of the options: {}", Printable::line(&listed).up_to(Printable::TEXT)))
+    EntryError(format!("`{entered}` is not one of the options: {}", Printable::line(&listed).up_to(Printable::TEXT)))
 }
 
 /// The most options that are listed for a person who meant none of them.

@@ -241,7 +241,9 @@ impl ActiveRun {
                 }
                 Outcome::Waiting(questions)
             }
-            (Some(Ending::Yielded), ..) => Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO },
+            (Some(Ending::Yielded), ..) => {
+                Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO }
+            }
             // A handler's output past a visit that it waits for counts as little as past an open question.
             (None, Some(LookAgain { count, pause }), _) => Outcome::Yielded { count, pause },
             (None, None, Some(Ok(value))) => Outcome::Done(value),

@@ -6,6 +6,7 @@ mod doc_examples;
 mod fuzz;
 mod methods;
 mod mutants;
+mod packages;
 mod programs;
 mod public_api;
 mod readme_projects;
@@ -14,6 +15,7 @@ mod source;
 mod sql_neighbours;
 mod test;
 mod tidy;
+mod tools;
 mod validate_examples;
 mod workspace;
 
@@ -59,6 +61,8 @@ enum Command {
     Methods(methods::Options),
     /// Check each page's programs as a project of its own, with the dependencies that the page names
     ReadmeProjects,
+    /// Build and test each published package from its own archive
+    Packages,
     /// Resolve the facade beside the SQL libraries of others, which link SQLite too
     SqlNeighbours,
     /// Measure speed, as ratios within one run, and write docs/BENCHMARKS.md
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Command::DocExamples => doc_examples::run(),
         Command::Methods(options) => methods::run(&options),
         Command::ReadmeProjects => readme_projects::run(),
+        Command::Packages => packages::run(),
         Command::SqlNeighbours => sql_neighbours::run(),
         Command::Bench(options) => options.run(),
         Command::Fuzz(options) => fuzz::run(&options),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::Outcome;
-use crate::workspace::{cargo_command, crates, metadata, print, root};
+use crate::workspace::{cargo_command, crates, metadata, print, profiles, root};
 
 /// The source that a page names for a crate that is not released yet.
 const OURS: &str = "git = \"https://github.com/mrtr-rs/mrtr\"";
@@ -79,13 +79,6 @@ fn from_here(dependencies: &str) -> Result<String> {
         block.push('\n');
     }
     Ok(block)
-}
-
-/// The profiles of the workspace: what was checked there need not be checked again.
-fn profiles() -> Result<String> {
-    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-    let at = manifest.find("[profile.").context("the workspace has profiles")?;
-    Ok(manifest[at..].to_owned())
 }
 
 fn check(folder: &Path, target: &Path) -> Result<bool> {

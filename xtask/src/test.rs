@@ -9,8 +9,8 @@ use anyhow::Result;
 use crate::programs::{Chaos, Installation, Servers, Soak, Store};
 use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo, print};
 use crate::{
-    Outcome, compare_official, deployment, doc_examples, methods, programs, public_api, readme_projects, schema, sql_neighbours,
-    tidy, validate_examples,
+    Outcome, compare_official, deployment, doc_examples, methods, packages, programs, public_api, readme_projects,
+    schema, sql_neighbours, tidy, tools, validate_examples,
 };
 use report::{Ended, Row};
 
@@ -87,7 +87,7 @@ struct Run {
 
 /// The stages. Quick ones come first; clippy comes before the tests, since it tells sooner of code that does not
 /// compile.
-const STAGES: [Stage; 23] = [
+const STAGES: [Stage; 26] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -96,6 +96,9 @@ const STAGES: [Stage; 23] = [
     slow("docs", |_| docs()),
     slow("features", |_| features()),
     slow("readme-projects", |_| readme_projects::run()),
+    slow("packages", |_| packages::run()),
+    slow("deny", |_| tools::deny()),
+    slow("semver", |_| tools::semver()),
     slow("sql-neighbours", |_| sql_neighbours::run()),
     slow("portable-cipher", |_| portable_cipher()),
     slow("schema", |_| schema::run(&schema::Options::check())),

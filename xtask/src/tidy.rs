@@ -12,6 +12,8 @@ mod first_line;
 mod hops;
 mod imports;
 mod layers;
+mod newer;
+mod packages;
 mod predicates;
 mod texts;
 mod unwraps;
@@ -36,27 +38,29 @@ pub(crate) fn run() -> Result<Outcome> {
     let members = members(&metadata)?;
     let crates = crates()?;
     let texts = texts::committed()?;
-    let packages = dependencies::counted()?;
+    let counted = dependencies::counted()?;
     let (hops, hop_problems) = hops::counted(workspace::root());
     let problems = [
         first_line::problems(&texts),
         texts::openings(&texts),
         texts::machine_paths(&texts),
         unwraps::problems(&crates),
+        newer::problems(&members),
         predicates::problems(&crates),
         layer_problems(&crates),
         cycles::problems(&crates),
         doors::problems(&members),
         figures::indirect(&members),
         dependencies::edge_problems(&metadata),
-        dependencies::problems(&packages),
+        dependencies::problems(&counted),
         dependencies::not_shipped()?,
+        packages::problems(&metadata)?,
         hop_problems,
     ]
     .concat();
 
     print(&figures::report(&members))?;
-    print(&dependencies::report(&packages))?;
+    print(&dependencies::report(&counted))?;
     print(&format!("a plain call passes through {hops} functions"))?;
     for problem in &problems {
         print(problem)?;

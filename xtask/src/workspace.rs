@@ -4,12 +4,14 @@
 //! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
 //! built anew: so stages select the same packages, also where they need one of them only.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use serde_json::Value;
 pub(crate) use xtask_support::{print, root};
 
 /// The selection of packages for checks, for documentation and for the programs with the SDKs of others: all packages.
@@ -80,6 +82,13 @@ fn is_of_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
 }
 
+/// The profiles of the workspace: what was checked there need not be checked again.
+pub(crate) fn profiles() -> Result<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let at = manifest.find("[profile.").context("the workspace has profiles")?;
+    Ok(manifest[at..].to_owned())
+}
+
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
     /// The folder where cargo puts what it builds.
@@ -91,8 +100,18 @@ pub(crate) struct Metadata {
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) description: Option<String>,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) readme: Option<PathBuf>,
+    /// The registries that it may be published to; `None` for all of them.
+    pub(crate) publish: Option<Vec<String>>,
+    pub(crate) features: BTreeMap<String, Vec<String>>,
+    /// The `[package.metadata]` of other tools.
+    pub(crate) metadata: Value,
 }
 
 #[derive(Deserialize)]
@@ -102,6 +121,8 @@ pub(crate) struct Dependency {
     pub(crate) kind: Option<String>,
     /// The folder of the dependency; `None` for one from a registry.
     pub(crate) path: Option<PathBuf>,
+    /// The versions that it may have.
+    pub(crate) req: String,
 }
 
 pub(crate) fn metadata() -> Result<Metadata> {
@@ -111,7 +132,36 @@ pub(crate) fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
 }
 
+impl Metadata {
+    /// The members that are published, in order.
+    pub(crate) fn published(&self) -> Vec<&Package> {
+        let mut published: Vec<_> = self.packages.iter().filter(|package| package.publish.is_none()).collect();
+        published.sort_by(|one, other| one.name.cmp(&other.name));
+        published
+    }
+}
+
+impl Package {
+    /// Returns true if these features are on by default.
+    pub(crate) fn has_by_default(&self, features: &[String]) -> bool {
+        let mut enabled = vec!["default"];
+        let mut at = 0;
+        while let Some(feature) = enabled.get(at) {
+            let more = self.features.get(*feature).into_iter().flatten().map(String::as_str);
+            let more: Vec<_> = more.filter(|feature| !enabled.contains(feature)).collect();
+            enabled.extend(more);
+            at += 1;
+        }
+        features.iter().all(|feature| enabled.contains(&feature.as_str()))
+    }
+}
+
 impl Dependency {
+    /// Returns true if an archive's manifest leaves it out: a dependency of tests, named by its path alone.
+    pub(crate) fn is_left_out_of_archives(&self) -> bool {
+        self.kind.as_deref() == Some("dev") && self.path.is_some() && self.req == "*"
+    }
+
     /// Returns true if it is another member, and users build it too.
     pub(crate) fn is_edge(&self) -> bool {
         self.path.is_some() && self.kind.as_deref() != Some("dev")

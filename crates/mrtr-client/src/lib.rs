@@ -1,6 +1,7 @@
-//! The client: the crate's front page, its modules, and the names it exports.
+//! A client that calls MCP servers, answers what they ask, and can save a call and resume it.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod answer;
 mod call;

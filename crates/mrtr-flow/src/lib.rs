@@ -1,4 +1,4 @@
-//! One run of a handler over a journal: the crate's front page, its modules, and the names it exports.
+//! Handlers that ask and await, run over a journal: the engine of mrtr, without MCP's messages.
 //!
 #![doc = include_str!("../README.md")]
 

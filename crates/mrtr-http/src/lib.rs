@@ -1,7 +1,8 @@
-//! Streamable HTTP: the crate's front page, its modules, and the names it exports.
+//! Streamable HTTP for MCP servers and clients.
 //!
 // Its examples have both sides.
 #![cfg_attr(all(feature = "client", feature = "server"), doc = include_str!("../README.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod client;

@@ -1,4 +1,6 @@
 //! The macros of the workspace: the attribute `#[data]`, which `mrtr` exports, and `#[derive(Wire)]` of `mrtr-schema`.
+//!
+#![doc = include_str!("../README.md")]
 
 mod wire;
 

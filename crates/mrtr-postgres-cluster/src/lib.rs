@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL, and a pgbouncer: the crate's modules and exports.
+//! A throw-away PostgreSQL for tests and demos, and a pgbouncer in front of it.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,6 +1,7 @@
-//! Tasks and single use in PostgreSQL: the crate's front page, its modules, and the names it exports.
+//! A PostgreSQL database for tasks and single use, which the instances of a fleet share.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod database;
 mod error;

@@ -1,6 +1,7 @@
-//! Flows inside rmcp: the crate's front page, its modules, and the names it exports.
+//! Flows, sealed states and tasks inside of rmcp, and a client that retries over it.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod client;

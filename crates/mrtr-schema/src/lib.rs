@@ -1,6 +1,7 @@
-//! Wire types of MCP's Multi Round-Trip Requests: the crate's front page, its modules, and the names it exports.
+//! The wire types of MCP in three revisions, and the JSON Schema generated from them.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backoff;
 pub mod error;

@@ -1,6 +1,7 @@
-//! The stateless workflow: the crate's front page, its modules, and the names it exports.
+//! MCP servers whose handlers ask and await, without sockets: one request in, one reply out.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod definition;
 mod error;

@@ -14,6 +14,8 @@ mod client;
 mod eras;
 #[path = "sessions/fairness.rs"]
 mod fairness;
+#[path = "work_item/mod.rs"]
+mod fixture;
 #[path = "sessions/listening.rs"]
 mod listening;
 #[path = "log/mod.rs"]

@@ -1,4 +1,4 @@
-//! Tasks and single use in SQLite: the crate's front page, its modules, and the names it exports.
+//! An SQLite file for tasks and single use, which the processes of one machine share.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,6 +1,7 @@
-//! Sealed request state: the crate's front page, its modules, and the names it exports.
+//! Sealed request states: encrypted, bound to their call, with keys that rotate.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod at_rest;
 mod binding;

@@ -1,6 +1,7 @@
-//! Tasks: the crate's front page, its modules, and the names it exports.
+//! Tasks for MCP servers: calls that outlive their client and survive a restart of their server.
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
 #[cfg(feature = "contract")]

@@ -1,4 +1,4 @@
-//! The stories of Multi Round-Trip Requests, played one after the other on real servers: the crate's modules and exports.
+//! The demos that `mrtr tour` plays on real servers.
 //!
 #![doc = include_str!("../README.md")]
 

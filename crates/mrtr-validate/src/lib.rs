@@ -1,4 +1,4 @@
-//! A specification's example JSON, checked against the schemas and the types: the crate's modules and exports.
+//! Checks of a specification's example JSON, for `mrtr validate`.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,6 +1,8 @@
-//! The facade: the crate's front page, and the names that a first program needs.
+//! MCP servers that ask in the middle of a call, and the clients that answer: one dependency for both.
 //!
-#![cfg_attr(all(feature = "server", feature = "client", feature = "http", feature = "testing"), doc = include_str!("../README.md"))]
+// Its programs are a server and a client.
+#![cfg_attr(all(feature = "server", feature = "client", feature = "http"), doc = include_str!("../README.md"))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "logging")]
 mod logging;

@@ -203,3 +203,22 @@ pub(super) const BUDGETS: [Budget; 22] = [
 
 /// Features that the commands which users install must not have: features for tests stay out of them.
 pub(super) const NOT_SHIPPED: [(&str, &str); 1] = [("mrtr-cli", "mrtr-postgres feature \"testing\"")];
+
+/// The categories of crates.io that packages may be in: a registry leaves out one that it does not know.
+pub(super) const CATEGORIES: [&str; 15] = [
+    "api-bindings",
+    "asynchronous",
+    "authentication",
+    "command-line-utilities",
+    "cryptography",
+    "database",
+    "development-tools",
+    "development-tools::procedural-macro-helpers",
+    "development-tools::testing",
+    "encoding",
+    "network-programming",
+    "parser-implementations",
+    "web-programming",
+    "web-programming::http-client",
+    "web-programming::http-server",
+];

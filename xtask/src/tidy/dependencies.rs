@@ -130,12 +130,14 @@ mod tests {
 
     fn members() -> Vec<Package> {
         let text = r#"[
-            { "name": "client", "manifest_path": "p", "features": {}, "dependencies": [
-                { "name": "schema", "kind": null, "path": "p" },
-                { "name": "state", "kind": "dev", "path": "p" },
-                { "name": "serde", "kind": null }
+            { "name": "client", "version": "1.0.0", "manifest_path": "p", "keywords": [], "categories": [], "features": {},
+              "metadata": null, "dependencies": [
+                { "name": "schema", "kind": null, "path": "p", "req": "^1" },
+                { "name": "state", "kind": "dev", "path": "p", "req": "*" },
+                { "name": "serde", "kind": null, "req": "^1" }
             ] },
-            { "name": "schema", "manifest_path": "p", "features": {}, "dependencies": [] }
+            { "name": "schema", "version": "1.0.0", "manifest_path": "p", "keywords": [], "categories": [],
+              "features": {}, "metadata": null, "dependencies": [] }
         ]"#;
         serde_json::from_str(text).expect("they are of this form")
     }

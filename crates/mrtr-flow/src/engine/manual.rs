@@ -36,23 +36,21 @@ pub fn resolve_manual_questions<T, R>(
             Manual::InputRequired(requests, state) if requests.is_empty() && state.is_none() => Outcome::Failed(
                 Failure::misuse("the handler returned `InputRequired` with neither a question nor a state"),
             ),
-            Manual::InputRequired(requests, _) if let Err(mistake) = inputs.check_all(&requests) => {
-                Outcome::Failed(Failure::misuse(mistake))
-            }
-            Manual::InputRequired(requests, _) if let Err(mistake) = check_keys(&requests) => {
-                Outcome::Failed(Failure::misuse(mistake))
-            }
             Manual::InputRequired(requests, state) => {
-                let questions: Vec<_> = requests.into_iter().map(Question::by_hand).collect();
-                must_carry |= state.is_some() || questions.iter().any(Question::needs_state);
-                journal.put_carried(state.map(|state| state.as_raw().into()));
-                for question in &questions {
-                    journal.put_opened(question);
-                }
-                if questions.is_empty() {
-                    Outcome::Yielded { count: 0, pause: Duration::ZERO }
+                if let Err(mistake) = inputs.check_all(&requests).and_then(|()| check_keys(&requests)) {
+                    Outcome::Failed(Failure::misuse(mistake))
                 } else {
-                    Outcome::Waiting(questions)
+                    let questions: Vec<_> = requests.into_iter().map(Question::by_hand).collect();
+                    must_carry |= state.is_some() || questions.iter().any(Question::needs_state);
+                    journal.put_carried(state.map(|state| state.as_raw().into()));
+                    for question in &questions {
+                        journal.put_opened(question);
+                    }
+                    if questions.is_empty() {
+                        Outcome::Yielded { count: 0, pause: Duration::ZERO }
+                    } else {
+                        Outcome::Waiting(questions)
+                    }
                 }
             }
         },

@@ -230,23 +230,25 @@ impl ActiveRun {
         let next_look = state.visits().min_by_key(|look| look.pause);
         let decisions = open.values().filter_map(|question| question.look_again);
         let look_again = decisions.chain(next_look.map(|look| look.pause)).min();
-        let outcome = match (state.phase.take(), returned) {
-            (Some(Ending::IntoTask), _) => Outcome::IntoTask,
-            (Some(Ending::Stopped(reason)), _) => Outcome::Stopped(reason),
+        let outcome = match (state.phase.take(), next_look, returned) {
+            (Some(Ending::IntoTask), ..) => Outcome::IntoTask,
+            (Some(Ending::Stopped(reason)), ..) => Outcome::Stopped(reason),
             // A reply that asks carries the answers just as well as one that does not.
-            (None | Some(Ending::Yielded), _) if !open.is_empty() => {
+            (None | Some(Ending::Yielded), ..) if !open.is_empty() => {
                 let questions: Vec<_> = open.into_values().map(|question| *question).collect();
                 for question in &questions {
                     state.kept.journal.put_opened(question);
                 }
                 Outcome::Waiting(questions)
             }
-            (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO },
+            (Some(Ending::Yielded), ..) => {
+                Outcome::Yielded { count: state.kept.journal.sheds(), pause: Duration::ZERO }
+            }
             // A handler's output past a visit that it waits for counts as little as past an open question.
-            (None, _) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
-            (None, Some(Ok(value))) => Outcome::Done(value),
-            (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
-            (None, None) => {
+            (None, Some(LookAgain { count, pause }), _) => Outcome::Yielded { count, pause },
+            (None, None, Some(Ok(value))) => Outcome::Done(value),
+            (Some(Ending::Failed(failure)), ..) | (None, None, Some(Err(failure))) => Outcome::Failed(failure),
+            (None, None, None) => {
                 debug_assert!(stopped.is_some(), "a run at rest has an ending or a question");
                 Outcome::Stopped(stopped.unwrap_or(StopReason::Disconnected))
             }

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod azure_devops;
 mod conversations;
 mod finding_out;
 mod front;

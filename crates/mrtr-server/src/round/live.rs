@@ -115,18 +115,19 @@ impl Round<'_> {
                 Outcome::Stopped(_) => Err(NotAnswered::Stopped),
                 Outcome::IntoTask => Err(NotAnswered::Failed(no_task())),
                 Outcome::Waiting(_) | Outcome::Yielded { .. } if ended.is_err() => ended,
-                Outcome::Waiting(questions) if let Some(reason) = live.unaskable() => {
-                    let keys: Vec<_> = questions.iter().map(|question| format!("`{}`", question.key)).collect();
-                    let text = format!("This call would ask for {}, and {reason}", keys.join(", "));
-                    Err(NotAnswered::Failed(ToolError::new(text).into()))
-                }
                 Outcome::Waiting(questions) => {
-                    if let Err(error) = self.check_questions(&questions) {
-                        self.concluded("missing_capability");
-                        break self.refused_question::<R>(error);
+                    if let Some(reason) = live.unaskable() {
+                        let keys: Vec<_> = questions.iter().map(|question| format!("`{}`", question.key)).collect();
+                        let text = format!("This call would ask for {}, and {reason}", keys.join(", "));
+                        Err(NotAnswered::Failed(ToolError::new(text).into()))
+                    } else {
+                        if let Err(error) = self.check_questions(&questions) {
+                            self.concluded("missing_capability");
+                            break self.refused_question::<R>(error);
+                        }
+                        metrics::asked(questions.iter().map(|question| &question.request), 0);
+                        live.ask(questions, &mut journal, Wait { patience, look_again }).await
                     }
-                    metrics::asked(questions.iter().map(|question| &question.request), 0);
-                    live.ask(questions, &mut journal, Wait { patience, look_again }).await
                 }
                 Outcome::Yielded { pause, .. } => live.pause(Wait { patience, look_again: Some(pause) }).await,
             };

@@ -30,3 +30,5 @@ mod state_size;
 mod subscriptions;
 mod support;
 mod unambiguous;
+#[path = "../work_item/mod.rs"]
+mod work_item;

@@ -1,12 +1,11 @@
 //! Every message that a server sends in these tests, held against the strict types and the generated schema.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use jsonschema::Validator;
 use mrtr_schema::registry::{TypeVisitor, visit_types};
-use mrtr_schema::{Feature, Revision, Wire};
+use mrtr_schema::{Feature, Revision, Wire, json_schema};
 use serde_json::{Value, json};
 
 /// Makes sure that a message is one that the revision allows in answer to a request of this method.
@@ -113,8 +112,7 @@ fn validator(revision: Revision, name: &'static str) -> Arc<Validator> {
     static ALL: OnceLock<Mutex<Validators>> = OnceLock::new();
     let mut all = ALL.get_or_init(Mutex::default).lock().unwrap();
     let made = all.0.entry((revision, name)).or_insert_with(|| {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schema/{revision}/schema.json"));
-        let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let mut schema = json_schema::document(revision.strict());
         schema["$ref"] = json!(format!("#/$defs/{name}"));
         Arc::new(jsonschema::validator_for(&schema).unwrap())
     });

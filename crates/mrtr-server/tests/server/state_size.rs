@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mrtr_fixtures::work_item::{Update, resolve};
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
 use serde_json::json;
 
 use crate::support::client;
+use crate::work_item::{Update, resolve};
 
 async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure> {
     resolve(&flow, &update, async |_, _| Ok::<_, Failure>(())).await

@@ -1,10 +1,10 @@
 //! The Azure DevOps flow of the founding document, for clients of both legacy revisions.
 
-use mrtr_fixtures::work_item::{Update, resolve};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
 
 use crate::client::{Legacy, text};
+use crate::fixture::{Update, resolve};
 use crate::tools::Outside;
 
 async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure> {

@@ -72,9 +72,7 @@ async fn serving_says_where_and_what_and_with_which_key_and_to_whom() {
         (routed, "/tools, as a route of the application's", "of this process only", "anonymous"),
     ] {
         assert!(line.starts_with("INFO "), "{line}");
-        for words in
-            [&*format!("serving {place}"), counted, &*format!("key={key}"), &*format!("callers={callers}")]
-        {
+        for words in [&*format!("serving {place}"), counted, &*format!("key={key}"), &*format!("callers={callers}")] {
             assert!(line.contains(words), "{line}, without {words:?}");
         }
     }

@@ -26,9 +26,7 @@ impl Probes {
     pub(super) fn answer(&self, method: &Method, path: &str) -> Option<Response<ResponseBody>> {
         let (status, text) = match path {
             HEALTH => (StatusCode::OK, "alive\n"),
-            READINESS if self.is_ending.load(Ordering::Relaxed) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
-            }
+            READINESS if self.is_ending.load(Ordering::Relaxed) => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
             READINESS => (StatusCode::OK, "ready\n"),
             _ => return None,
         };

@@ -182,3 +182,5 @@ const NOTICE: Duration = Duration::from_secs(10);
 
 /// The longest that rounds may take to end. Platforms kill what takes longer than they wait, often 30 seconds.
 const DRAIN: Duration = Duration::from_secs(15);
+
+const POLL: Duration = Duration::from_millis(50);

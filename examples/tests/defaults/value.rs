@@ -72,6 +72,7 @@ fn in_units(time: Duration) -> (u64, &'static str) {
     let (seconds, millis) = (time.as_secs(), time.subsec_millis());
     match () {
         () if millis != 0 => (u64::try_from(time.as_millis()).unwrap(), "ms"),
+        () if seconds == 0 => (0, "s"),
         () if seconds % 3600 == 0 => (seconds / 3600, "h"),
         () if seconds % 60 == 0 => (seconds / 60, "min"),
         () => (seconds, "s"),

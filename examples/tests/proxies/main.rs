@@ -160,8 +160,8 @@ async fn the_proxy_takes_heads_and_bodies_that_the_endpoint_takes() {
     }
 }
 
-/// The next piece of a stream, which comes within ten seconds.
+/// The next piece of a stream.
 async fn next(stream: &mut reqwest::Response) -> String {
-    let piece = tokio::time::timeout(Duration::from_secs(10), stream.chunk()).await.expect("a piece comes in time");
-    String::from_utf8(piece.expect("the stream is whole").expect("it goes on").to_vec()).unwrap()
+    let piece = stream.chunk().await.expect("the stream is whole, and a piece comes in time");
+    String::from_utf8(piece.expect("the stream goes on").to_vec()).unwrap()
 }

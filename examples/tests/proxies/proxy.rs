@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use mrtr_fixtures::Program;
 use serde_json::Value;
@@ -82,9 +83,11 @@ impl Proxy {
         format!("https://{host}:{}/assistant/mcp", self.program.address().port())
     }
 
-    /// A client that trusts the proxy's certificate alone, knows where its name leads, and sends from this address.
+    /// A client that trusts the proxy's certificate alone, knows where its name leads, and sends from this address. It
+    /// waits for nothing for longer than ten seconds.
     pub(crate) fn client(&self, from: Option<IpAddr>) -> reqwest::Client {
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([self.certificate.clone()]);
+        let client = reqwest::Client::builder().no_proxy().read_timeout(Duration::from_secs(10));
+        let client = client.tls_certs_only([self.certificate.clone()]);
         client.resolve("mcp.example.com", self.program.address()).local_address(from).build().unwrap()
     }
 

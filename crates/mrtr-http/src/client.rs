@@ -260,10 +260,11 @@ impl fmt::Debug for FixedToken {
     }
 }
 
-/// Says what is missing in a text that is no HTTP URL, and what to write. The text is not repeated where it may hold a
-/// password.
+/// Says what is missing in a text that is no HTTP URL, and what to write. What may be a secret is not repeated: a
+/// password, and all that comes after a question mark.
 fn not_a_url(text: &str) -> String {
     let example = "such as `http://localhost:8000/mcp`";
+    let text = text.split(['?', '#']).next().unwrap_or(text);
     if text.contains('@') {
         return format!("the server's address is not an HTTP URL: it begins with `http://` or `https://`, {example}");
     }

@@ -51,6 +51,18 @@ async fn an_address_without_a_port_or_for_everyone_is_refused_with_what_to_write
 }
 
 #[tokio::test]
+async fn a_key_of_the_process_is_warned_of_where_others_call() {
+    for (address, warns) in [("127.0.0.1:0", false), ("0.0.0.0:0", true)] {
+        let log = Log::of(&["mrtr_http", "mrtr_state"]);
+        let endpoint = Endpoint::anonymous(Server::builder("shop", "1.2.3").build().unwrap());
+        Serve::new(endpoint).bind(address).unwrap().run(async {}).await.unwrap();
+        let log = log.text();
+        let warned = log.lines().any(|line| line.starts_with("WARN") && line.contains("Sealer::from_env("));
+        assert_eq!(warned, warns, "{address}: {log}");
+    }
+}
+
+#[tokio::test]
 async fn serving_says_where_and_what_and_with_which_key_and_to_whom() {
     let log = Log::of(&["mrtr_http"]);
     let tools = || Server::builder("shop", "1.2.3").tool(Tool::new("hello", hello)).tool(Tool::new("hi", hello));

@@ -12,6 +12,10 @@ use syn::{DeriveInput, parse_macro_input};
 /// schemars among its dependencies.
 ///
 /// Attributes of serde and schemars work as they do with the derives.
+///
+/// `Debug` is not among the traits: an answer may be private, and a type that can be printed ends up in a log. Where a
+/// program prints the type, compares it in a test or unwraps a `Result` of it, write `#[derive(Debug)]` beside this
+/// attribute, above it or below.
 #[proc_macro_attribute]
 pub fn data(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if !arguments.is_empty() {

@@ -41,20 +41,55 @@ fn a_key_is_replaced_in_three_deployments_and_no_call_is_refused() {
     demo.kill();
     rotate(&["--step", "promote"]).says(2, &["there is one key, and it seals already"]);
     rotate(&["--step", "drop"]).says(2, &["there is one key: it is not dropped"]);
-    for (step, said) in [(&[][..], "old seals, "), (&["--step", "promote"], "seals, old open")] {
-        rotate(step).says(0, &[said]);
+    let added = ["old seals, ", "deploy it to every instance", "mrtr keys rotate keys --step promote"];
+    let promoted = ["seals, old open", "for as long as a state lives (an hour", "mrtr keys rotate keys --step drop"];
+    for (step, said) in [(&[][..], added), (&["--step", "promote"], promoted)] {
+        rotate(step).says(0, &said);
         let demo = serve(&port);
         goes_on();
         put_down(&demo);
         demo.kill();
     }
-    rotate(&[]).says(2, &["of which the first seals", "--step promote", "--step drop"]);
+    rotate(&[]).says(2, &["of which the first seals", "the newest seals", "--step drop"]);
     rotate(&["--step", "drop"]).says(0, &["the old keys are gone"]);
     let _demo = serve(&port);
     goes_on();
     assert!(!fs::read_to_string(folder.path().join("keys")).unwrap().contains("old:"));
     fs::write(folder.path().join("keys"), "nothing").unwrap();
     rotate(&[]).says(1, &["the keys cannot be used", "mrtr keys new FILE"]);
+}
+
+#[test]
+fn the_old_key_is_not_dropped_and_the_new_one_promoted_out_of_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["keys", "new", "keys", "--id", "zzz"]);
+    let file = || fs::read_to_string(folder.path().join("keys")).unwrap();
+    let rotate = |step: &[&str]| run(folder.path(), &[&["keys", "rotate", "keys"], step].concat());
+    // Several keys may be added within one second: the newest is known all the same.
+    for _ in 0..2 {
+        rotate(&["--step", "add"]).says(0, &["zzz seals, "]);
+    }
+    let added = file();
+    rotate(&["--step", "drop"]).says(2, &["does not seal yet: zzz does", "--step promote", "--step drop"]);
+    rotate(&[]).says(2, &["once every instance has the newest key: mrtr keys rotate keys --step promote"]);
+    assert_eq!(file(), added, "nothing is dropped");
+    let newest = added.trim_end().rsplit(',').next().unwrap().to_owned();
+    rotate(&["--step", "promote"]).says(0, &["seals, zzz"]);
+    let promoted = file();
+    assert!(promoted.starts_with(&format!("mrtr-demo={newest},zzz:")), "{promoted}");
+    rotate(&["--step", "promote"]).says(2, &["seals already", "--step drop"]);
+    assert_eq!(file(), promoted, "a second promotion does not undo the first");
+    rotate(&["--step", "drop"]).says(0, &["the old keys are gone"]);
+    assert_eq!(file(), format!("mrtr-demo={newest}\n"));
+
+    // A ring by hand, whose names say nothing.
+    let secret = newest.split_once(':').unwrap().1;
+    let by_hand = format!("shop=a:{secret},b:{secret}\n");
+    fs::write(folder.path().join("keys"), &by_hand).unwrap();
+    for step in ["promote", "drop"] {
+        rotate(&["--step", step]).says(2, &["do not say which is the newest", "put the new key first", "by hand"]);
+    }
+    assert_eq!(file(), by_hand);
 }
 
 #[test]
@@ -81,10 +116,12 @@ fn a_rotated_file_keeps_its_owner_its_mode_and_its_names() {
     fs::set_permissions(path("keys"), fs::Permissions::from_mode(0o640)).unwrap();
     let before = owner(fs::metadata(path("keys")).unwrap());
     fs::hard_link(path("keys"), path("other-name")).unwrap();
+    run(folder.path(), &["keys", "rotate", "keys", "--step", "promote"]).says(0, &["seals, old open"]);
     run(folder.path(), &["keys", "rotate", "keys", "--step", "drop"]).says(0, &["the old keys are gone"]);
     assert_eq!(fs::metadata(path("keys")).unwrap().nlink(), 2, "they are one file");
     assert_eq!(owner(fs::metadata(path("other-name")).unwrap()), before);
     let dropped = fs::read_to_string(path("other-name")).unwrap();
-    assert_eq!(dropped, format!("{}\n", added.trim_end().split(',').next().unwrap()), "and hold the one key");
+    let newest = added.trim_end().split(',').nth(1).unwrap();
+    assert_eq!(dropped, format!("mrtr-demo={newest}\n"), "and hold the one key");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left beside them");
 }

@@ -80,6 +80,24 @@ fn a_server_that_dies_while_it_asks_costs_no_answer() {
     run(folder.path(), &["resume", "mrtr-weather.call.json"]).gives(FORECAST);
 }
 
+#[test]
+fn a_call_whose_server_was_restarted_without_keys_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let port = demo.port();
+    run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
+    demo.kill();
+    let _demo = Demo::start_with(folder.path(), &["--port", &port]);
+    run_with(folder.path(), &["resume", "call.json", "--answers", "-"], ADA).says(
+        1,
+        &[
+            "the server answered: The request state is not valid (-32602)",
+            "most likely its server was restarted, and its key ended with the process: MRTR_STATE_KEYS keeps keys",
+            "or the call waited longer than an hour",
+        ],
+    );
+}
+
 /// The first of the questions has no answer, and the person does not agree to a page that may not be opened.
 #[test]
 fn a_call_that_is_put_down_keeps_every_answer_that_it_was_given() {

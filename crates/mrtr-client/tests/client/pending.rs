@@ -299,3 +299,25 @@ async fn a_server_s_error_leaves_the_call_as_it_was() {
     client.resume(error.into_pending().unwrap()).await.unwrap();
     assert_eq!(calls(&script)[1], calls(&script)[2]);
 }
+
+#[tokio::test]
+async fn a_saved_call_whose_server_was_restarted_says_the_likely_reason() {
+    let with_key = |sealer: Sealer| {
+        InMemory::new(Server::builder("linker", "1.0.0").sealer(sealer).tool(Tool::new("link", link)).build().unwrap())
+    };
+    let pending = silent(with_key(Sealer::this_process_only())).call_tool("link", json!({})).await.unwrap_err();
+    let mut pending = pending.into_pending().unwrap();
+    for key in ["github", "google"] {
+        pending.accept(key, &json!({ "name": "octocat" })).unwrap();
+    }
+    // Another key, as after a restart.
+    let error = silent(with_key(Sealer::this_process_only())).resume(pending).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the server answered: The request state is not valid (-32602); most likely"), "{text}");
+    for words in ["its key ended with the server's process", "`.sealer(…)`", "MRTR_STATE_KEYS", "expired", "anew"] {
+        assert!(text.contains(words), "{text}, without {words:?}");
+    }
+    // The same code without a state has other reasons.
+    let unknown = silent(linker()).call_tool("no-tool", json!({})).await.unwrap_err().to_string();
+    assert!(unknown.contains("(-32602)") && !unknown.contains("most likely"), "{unknown}");
+}

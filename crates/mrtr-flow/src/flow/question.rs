@@ -143,7 +143,7 @@ pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for with a form",
     label = "a form is made from this type",
-    note = "a form is a struct with `#[data]` of `mrtr`: write `#[data]` above it, and above every enum in it",
+    note = "a form is made of a struct: write `#[data]` of `mrtr` above it, and above every enum in it",
     note = "a program without `mrtr` writes `#[derive(serde::Deserialize, schemars::JsonSchema)]` instead",
     note = "its fields are texts, numbers, booleans, enums without data, lists of such enums, or `Option`s of these: forms are flat"
 )]

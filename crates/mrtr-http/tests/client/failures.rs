@@ -112,3 +112,23 @@ async fn a_reply_to_another_request_shows_what_the_server_says() {
     let text = error.to_string();
     assert!(text.contains("server-error") && text.contains("Bad Request: no session"), "{text}");
 }
+
+#[test]
+fn an_address_that_is_no_url_says_what_is_missing_and_what_to_write() {
+    let cases = [
+        ("localhost:8000", "it has no scheme: write `http://localhost:8000/mcp`"),
+        ("localhost:8000/mcp", "it has no scheme: write `http://localhost:8000/mcp`"),
+        ("127.0.0.1:8000/mcp", "it has no scheme: write `http://127.0.0.1:8000/mcp`"),
+        ("mcp.example.com", "it has no scheme: write `https://mcp.example.com/mcp`"),
+        ("mcp.example.com/mcp?token=hidden", "it has no scheme: write `https://mcp.example.com/mcp`"),
+        ("ftp://example.com/mcp", "its scheme is `ftp`, and not `http` or `https`"),
+        ("http://", "write it as scheme, host and path, such as `http://localhost:8000/mcp`"),
+        ("", "the URL of the server is empty"),
+        ("ann:hidden@example.com/mcp", "it begins with `http://` or `https://`"),
+    ];
+    for (address, says) in cases {
+        let error = HttpTransport::new(address).unwrap_err().to_string();
+        assert!(error.contains(says), "{address}: {error}");
+        assert!(!error.contains("hidden"), "{error}");
+    }
+}

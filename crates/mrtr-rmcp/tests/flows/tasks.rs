@@ -5,12 +5,12 @@ use std::time::Duration;
 use mrtr_rmcp::Flows;
 use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_tasks::{MemoryTaskStore, Tasks};
-use rmcp::RoleClient;
 use rmcp::model::{
     CallToolResponse, CancelTaskParams, DetailedTask, ErrorCode, GetTaskParams, TaskPayload, TaskStatus,
     UpdateTaskParams,
 };
 use rmcp::service::{Peer, ServiceError};
+use rmcp::{RoleClient, ServerHandler};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -84,6 +84,23 @@ async fn a_task_is_cancelled_and_others_are_not_found() {
     let other = client.get_task(GetTaskParams::new("task-of-another")).await;
     let Err(ServiceError::McpError(error)) = other else { panic!("{other:?}") };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+}
+
+/// Knows nothing of tasks.
+#[derive(Clone)]
+struct Beside;
+
+impl ServerHandler for Beside {}
+
+#[tokio::test]
+async fn a_handler_beside_that_knows_no_task_hides_no_reason() {
+    let client = connect(server().beside(Beside), &Person::answering([]), (Lifecycle::Discover, Way::Http)).await;
+    let (get, cancel) = (GetTaskParams::new("no-task"), CancelTaskParams::new("no-task"));
+    let errors = [client.get_task(get).await.map(drop), client.cancel_task(cancel).await.map(drop)];
+    for refused in errors {
+        let Err(ServiceError::McpError(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{error:?}");
+    }
 }
 
 #[tokio::test]

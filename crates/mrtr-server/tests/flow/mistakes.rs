@@ -223,7 +223,7 @@ async fn a_url_must_be_one() {
 async fn a_state_that_the_server_lacks_is_named_in_the_log() {
     let log = Log::start();
     let call = call(async |flow: Flow| Ok::<_, Failure>(flow.state::<Effects>().count().to_string()));
-    expect_internal(&call.await, &log, "the server was built without a");
+    expect_internal(&call.await, &log, "flow::support::Effects`, and the server has no state at all");
 
     let tool = Tool::new("tool", async |flow: Flow| Ok::<_, Failure>(flow.state::<Effects>().count().to_string()));
     let server = Server::builder("test", "1").state(Effects::default()).tool(tool).build().unwrap();

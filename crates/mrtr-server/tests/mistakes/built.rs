@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use mrtr_schema::{Method, NamespacedInput};
+use mrtr_schema::prompts::PromptArgument;
+use mrtr_schema::{JsonObject, Method, NamespacedInput, Revision};
+use mrtr_server::extend::{Extension, ExtensionReply, ExtensionRequest};
+use mrtr_server::handler::Completing;
 use mrtr_server::testing::check;
-use mrtr_server::{Failure, Flow, Guard, Prompt, Resource, ResourceTemplate, Sealer, Server, TaskPolicy, Tool};
+use mrtr_server::{
+    Failure, Flow, Guard, Prompt, ProtocolError, Resource, ResourceTemplate, Sealer, Server, TaskPolicy, Tool,
+};
 use mrtr_state::{Key, KeyRing, MemorySingleUse, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +35,7 @@ fn no_sealer() {
             assert!(text.contains(words), "{text}, without {words:?}");
         }
     }
-    assert!(log.starts_with("WARN"), "{log}");
+    assert!(log.starts_with("INFO"), "a first program is not warned: {log}");
 }
 
 #[test]
@@ -50,6 +55,113 @@ fn a_name_twice() {
     let tool = || Tool::new("greet", hello);
     let error = Server::builder("test", "1.0.0").tool(tool()).tool(tool()).build().unwrap_err();
     assert_eq!(format!("{error:?}"), "two tools are named `greet`: give each a name of its own");
+}
+
+#[test]
+fn what_can_never_work_is_refused() {
+    struct Nothing;
+    #[async_trait::async_trait]
+    impl Extension for Nothing {
+        fn name(&self) -> &'static str {
+            "com.example/nothing"
+        }
+
+        fn capability(&self, _: Revision) -> Option<JsonObject> {
+            None
+        }
+
+        async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+            Err(ProtocolError::invalid_params("there is nothing"))
+        }
+    }
+    struct Seat;
+    struct Meal;
+    impl NamespacedInput for Seat {
+        const METHOD: Method = Method::from_static("com.example/choice");
+        type Params = ();
+        type Response = u32;
+    }
+    impl NamespacedInput for Meal {
+        const METHOD: Method = Method::from_static("com.example/choice");
+        type Params = ();
+        type Response = u32;
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it is never read")]
+    struct Named {
+        name: String,
+    }
+    async fn named(_: Flow, _: Named) -> Result<&'static str, Failure> {
+        Ok("")
+    }
+    let completer = async |_: Flow, _: Completing| Ok::<_, Failure>(Vec::new());
+    let argument = || PromptArgument::new("title");
+    let builder = || Server::builder("test", "1.0.0").sealer(sealer());
+    let name_with = "name it with 1 to 128 of A-Z a-z 0-9 _ - .";
+    let no_uri = "which is no URI: give it an absolute one, such as `files:///readme`";
+    let tool = Tool::new("pay", hello).tasks(TaskPolicy::Required);
+    let template = |uri| builder().resource_template(ResourceTemplate::new(uri, "bug", hello));
+    let cases = [
+        (builder().tool(Tool::new("", hello)), format!("tool \"\": the name is empty; {name_with}")),
+        (
+            builder().tool(Tool::new("a\nb", hello)),
+            format!("tool \"a\\nb\": the name has control characters; {name_with}"),
+        ),
+        (builder().prompt(Prompt::new("", hello)), format!("prompt \"\": the name is empty; {name_with}")),
+        (builder().resource(Resource::new("", "readme", hello)), format!("resource `readme` is at \"\", {no_uri}")),
+        (
+            builder().resource(Resource::new("/readme", "readme", hello)),
+            format!("resource `readme` is at \"/readme\", {no_uri}"),
+        ),
+        (template("bugs/{id}"), format!("resource `bug` is at \"bugs/{{id}}\", {no_uri}")),
+        (template(""), format!("resource `bug` is at \"\", {no_uri}")),
+        (
+            builder().tool(tool),
+            "tool `pay` has `TaskPolicy::Required`, and nothing on the server runs tasks: give the builder \
+             `.extension(Tasks::new(…))`, or the tool another policy"
+                .to_owned(),
+        ),
+        (
+            builder().prompt(Prompt::new("greet", named).complete("nmae", completer)),
+            "`greet` completes `nmae`, which it does not take: it takes `name`".to_owned(),
+        ),
+        (
+            builder().resource_template(ResourceTemplate::new("bugs://{id}", "bug", hello).complete("bug", completer)),
+            "`bugs://{id}` completes `bug`, which it does not take: it takes `id`".to_owned(),
+        ),
+        (
+            builder().prompt(Prompt::new("greet", named).define(|prompt| prompt.arguments = Some(vec![argument()]))),
+            "`greet` can never be called: its handler needs `name`, and the prompt offers no argument `name`"
+                .to_owned(),
+        ),
+        (
+            builder().extension(Nothing).extension(Nothing),
+            "two extensions are named `com.example/nothing`: give each a name of its own".to_owned(),
+        ),
+        (
+            builder().input::<Seat>().input::<Meal>(),
+            "two inputs are named `com.example/choice`: give each a name of its own".to_owned(),
+        ),
+    ];
+    for (builder, says) in cases {
+        assert_eq!(format!("{:?}", builder.build().unwrap_err()), says);
+    }
+    for fine in ["bugs://{id}", "bugs:{id}", "{+uri}"] {
+        assert!(template(fine).build().is_ok(), "{fine}");
+    }
+    assert!(builder().input::<Seat>().input::<Seat>().build().is_ok(), "it is one input");
+}
+
+#[test]
+fn a_name_that_some_clients_refuse_is_warned_of() {
+    let log = Log::start();
+    let server = Server::builder("test", "1.0.0").sealer(sealer());
+    assert!(server.tool(Tool::new("say hello", hello)).tool(Tool::new("say.hello-2", hello)).build().is_ok());
+    let text = log.text();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for words in ["WARN", "name=say hello", "clients may refuse the name of this tool: use 1 to 128 of A-Z a-z"] {
+        assert!(text.contains(words), "{text}, without {words:?}");
+    }
 }
 
 #[test]

@@ -114,6 +114,48 @@ async fn a_nested_struct_in_a_form() {
 }
 
 #[tokio::test]
+async fn a_plain_value_instead_of_a_form() {
+    async fn plain(flow: Flow) -> Result<String, Failure> {
+        let name: String = flow.elicit("name", "Who are you?").await?;
+        Ok(name)
+    }
+    let words = [
+        "the question `name` cannot be asked: `alloc::string::String` cannot be a form",
+        "not a struct with named fields",
+        "`#[data] struct Name { name: String }`",
+    ];
+    expect_told(|| Tool::new("tool", plain), &words).await;
+}
+
+#[tokio::test]
+async fn a_state_that_was_not_given() {
+    struct Wanted;
+    struct Given;
+    struct Also;
+    async fn wants(flow: Flow) -> Result<String, Failure> {
+        let Wanted = flow.state::<Wanted>();
+        Ok(String::new())
+    }
+    let remedy = "give it one with `Server::builder(…).state(value)`";
+    let log = Log::start();
+    let failed = call(builder(Tool::new("tool", wants)), json!({})).await;
+    let (log, cause) = (log.text(), failed.cause().unwrap());
+    for text in [&log, &cause] {
+        for words in ["::Wanted`", "the server has no state at all", remedy] {
+            assert!(text.contains(words), "{text}, without {words:?}");
+        }
+    }
+    assert!(log.contains("name=tool"), "{log}");
+    let failed = call(builder(Tool::new("tool", wants)).state(Given).state(Also), json!({})).await;
+    let cause = failed.cause().unwrap();
+    let given = cause.split("the server has ").nth(1).unwrap_or_else(|| panic!("{cause}"));
+    let (given, rest) = given.split_once(": ").unwrap();
+    let names: Vec<_> = given.split(", ").map(|name| name.rsplit("::").next().unwrap()).collect();
+    assert_eq!(names, ["Also`", "Given`"], "and nothing that the program did not give");
+    assert!(rest.starts_with(remedy), "{rest}");
+}
+
+#[tokio::test]
 async fn asking_inside_a_step() {
     async fn asks(flow: Flow) -> Result<String, Failure> {
         let work = async {
@@ -170,8 +212,13 @@ async fn a_state_that_is_refused_is_explained_too() {
     }
     let restarted = || builder(Tool::new("tool", greet));
     let asked = call(restarted(), json!({})).await.accept("who", json!({ "name": "Ada" }));
+    let log = Log::start();
     let refused = asked.clone().at(&restarted().build().unwrap()).send().await;
     assert_eq!(refused.expect_error().message, "The request state is not valid");
+    let log = log.text();
+    for words in ["a key of its process", "such as this server before a restart", "Sealer::from_env("] {
+        assert!(log.contains(words), "{log}, without {words:?}");
+    }
     let refused = asked.at(&restarted().explain_failures().build().unwrap()).send().await;
     let message = refused.expect_error().message;
     assert_eq!(message, "The request state is not valid: it was not sealed with the key it names");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mrtr_schema::prompts::PromptArgument;
 use mrtr_schema::roots::ListRootsResult;
 use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage, ToolChoice};
 use mrtr_schema::tools::InputSchema;
@@ -18,7 +19,9 @@ fn asks_everywhere() -> Server {
     builder()
         .tool(Tool::new("tool", greet))
         .prompt(
-            Prompt::new("prompt", greet).complete("who", async |flow: Flow, _| greet(flow).await.map(|who| vec![who])),
+            Prompt::new("prompt", greet)
+                .define(|prompt| prompt.arguments = Some(vec![PromptArgument::new("who")]))
+                .complete("who", async |flow: Flow, _| greet(flow).await.map(|who| vec![who])),
         )
         .resource(Resource::new("test://resource", "resource", greet))
         .build()

@@ -2,6 +2,7 @@
 
 use mrtr_schema::Revision;
 use mrtr_schema::completion::CompleteResult;
+use mrtr_schema::prompts::PromptArgument;
 use mrtr_server::handler::Completing;
 use mrtr_server::{Failure, Flow, Prompt, Resource, ResourceTemplate, Server};
 use schemars::JsonSchema;
@@ -90,7 +91,9 @@ async fn what_is_not_there_cannot_be_completed() {
 
 fn asks() -> Server {
     let asking = async |flow: Flow, _: Completing| greet(flow).await.map(|text| vec![text]);
-    builder().prompt(Prompt::new("visit", greet).complete("city", asking)).build().unwrap()
+    let visit = Prompt::new("visit", greet);
+    let visit = visit.define(|prompt| prompt.arguments = Some(vec![PromptArgument::new("city")]));
+    builder().prompt(visit.complete("city", asking)).build().unwrap()
 }
 
 #[tokio::test]

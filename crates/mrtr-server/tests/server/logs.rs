@@ -4,6 +4,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, Once};
 
 use mrtr_schema::Revision;
+use mrtr_schema::prompts::PromptArgument;
 use mrtr_server::handler::Completing;
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Caller, Failure, Flow, Prompt, ResourceTemplate, Server, Tool};
@@ -216,7 +217,9 @@ fn a_full_store_for_single_use_is_logged_with_what_to_do_and_told_without_detail
 fn a_handler_that_asks_where_nobody_may_is_named() {
     let log = logged(async {
         let asking = async |flow: Flow, _: Completing| greet(flow).await.map(|text| vec![text]);
-        let server = builder().prompt(Prompt::new("prompt", greet).complete("city", asking)).build().unwrap();
+        let prompt = Prompt::new("prompt", greet);
+        let prompt = prompt.define(|prompt| prompt.arguments = Some(vec![PromptArgument::new("city")]));
+        let server = builder().prompt(prompt.complete("city", asking)).build().unwrap();
         let reference = json!({ "type": "ref/prompt", "name": "prompt" });
         let params = json!({ "ref": reference, "argument": { "name": "city", "value": "" } });
         client(&server).request("completion/complete", params).await.expect_error();

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_schema::{JsonObject, Revision};
+use mrtr_server::extend::{Extension, ExtensionReply, ExtensionRequest};
 use mrtr_server::testing::FixedClock;
 use mrtr_server::transport::{CallerKey, HeaderClaim, LegacyReply, ListenError, Permit, Received};
-use mrtr_server::{Caller, Context, Failure, Flow, Server, SessionLimits, TaskPolicy, Tool};
+use mrtr_server::{Caller, Context, Failure, Flow, ProtocolError, Server, SessionLimits, TaskPolicy, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -270,7 +272,28 @@ async fn between_runs_a_call_holds_nothing_of_its_transport() {
 
 #[tokio::test]
 async fn tools_that_are_always_tasks_are_not_listed() {
+    /// Runs tasks, as far as the server is told.
+    struct Tasks;
+    #[async_trait::async_trait]
+    impl Extension for Tasks {
+        fn name(&self) -> &'static str {
+            "com.example/tasks"
+        }
+
+        fn capability(&self, _: Revision) -> Option<JsonObject> {
+            None
+        }
+
+        fn runs_tasks(&self) -> bool {
+            true
+        }
+
+        async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+            Err(ProtocolError::invalid_params("no task is here"))
+        }
+    }
     let server = builder(&Outside::default(), &FixedClock::default())
+        .extension(Tasks)
         .tool(Tool::new("index", greet).tasks(TaskPolicy::Required))
         .tool(Tool::new("greet", greet).tasks(TaskPolicy::ByFlow))
         .build()

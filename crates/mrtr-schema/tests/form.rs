@@ -224,8 +224,8 @@ fn what_a_form_cannot_hold_is_named() {
     assert_eq!(reason::<Carrier>(), "shape: one of its variants holds data, and the choices of a form are names only");
     assert_eq!(reason::<Patterned>(), "code: forms do not support `pattern`");
     assert_eq!(reason::<Formatted>(), "id: $.format: `uuid` is not one of email, uri, date, date-time");
-    assert_eq!(reason::<Open>(), "its fields are not all known by name: it has `additionalProperties`");
-    assert_eq!(reason::<Keyed>(), "its fields are not all known by name: it has `patternProperties`");
+    assert_eq!(reason::<Open>(), "a form needs all fields by name, and it has `additionalProperties`");
+    assert_eq!(reason::<Keyed>(), "a form needs all fields by name, and it has `patternProperties`");
     assert_eq!(reason::<Nameless>(), "choice: none of its variants has a name on the wire");
     let no_struct = "it is not a struct with named fields; ask for one, such as `#[data] struct Name { name: String }`, \
                      and take the field from the answer";

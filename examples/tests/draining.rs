@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use mrtr::client::EventKind;
 use mrtr::prelude::*;
 use mrtr_fixtures::Program;

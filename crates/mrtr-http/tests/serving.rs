@@ -34,16 +34,16 @@ async fn a_port_that_is_taken() {
 
 #[tokio::test]
 async fn an_address_without_a_port_or_for_everyone_is_refused_with_what_to_write() {
-    let server = || Server::builder("empty", "1.0.0").build().unwrap();
+    let empty = || Server::builder("empty", "1.0.0").build().unwrap();
     for address in ["127.0.0.1", "localhost"] {
-        let served = serve(address, server()).await.unwrap_err();
-        let bound = Serve::new(Endpoint::anonymous(server())).bind(address).unwrap_err();
-        for error in [served, bound] {
+        let by_line = serve(address, empty()).await.unwrap_err();
+        let by_builder = Serve::new(Endpoint::anonymous(empty())).bind(address).unwrap_err();
+        for error in [by_line, by_builder] {
             assert_eq!(error.kind(), ErrorKind::InvalidInput);
             assert_eq!(error.to_string(), "no port: write 127.0.0.1:8000, or 127.0.0.1:0 for any free one");
         }
     }
-    let error = serve("0.0.0.0:8123", server()).await.unwrap_err().to_string();
+    let error = serve("0.0.0.0:8123", empty()).await.unwrap_err().to_string();
     let remedy = r#"Serve::new(Endpoint::new(server, authenticator)).bind("0.0.0.0:8123")?.run_until_signal()"#;
     for words in ["`serve` lets every caller in", "0.0.0.0:8123 can be reached", "write 127.0.0.1:8123, or", remedy] {
         assert!(error.contains(words), "{error}, without {words:?}");
@@ -73,7 +73,7 @@ async fn serving_says_where_and_what_and_with_which_key_and_to_whom() {
     let bound = serving.bind("127.0.0.1:0").unwrap();
     let address = bound.address().unwrap();
     bound.run(async {}).await.unwrap();
-    let router = router_at("/tools", Endpoint::anonymous(tools().build().unwrap()));
+    let app = router_at("/tools", Endpoint::anonymous(tools().build().unwrap()));
     let log = log.text();
     let lines: Vec<_> = log.lines().filter(|line| line.contains("serving ")).collect();
     let [lasting, passing, probes, routed] = lines[..] else { panic!("a line for each way, not {log}") };
@@ -89,7 +89,7 @@ async fn serving_says_where_and_what_and_with_which_key_and_to_whom() {
         }
     }
     assert!(probes.contains(&format!("http://{address}/healthz and http://{address}/readyz")), "{probes}");
-    drop(router);
+    drop(app);
 }
 
 #[derive(Debug)]
@@ -125,22 +125,26 @@ async fn a_refusal_says_what_came_and_which_setting_would_allow_it() {
     let allow_host = r#"setting=Endpoint::allow_host("mcp.example.com")"#;
     let allow_origin = r#"setting=Endpoint::allow_origin("https://app.example.com")"#;
     let page = ("origin", "https://app.example.com");
-    let cases: [(&[(&str, &str)], u16, &[&str]); 6] = [
-        (&[("host", "mcp.example.com:8443")], 403, &[allow_host, "host=mcp.example.com:8443", "authorization=none"]),
-        (&[local, page, key], 403, &[allow_origin, "origin=https://app.example.com", "authorization=given"]),
-        (&[local, ("host", "localhost")], 403, &["setting=none: the client must send one `Host`"]),
-        (&[local], 401, &["asks for credentials", "the authenticator of Endpoint::new", "authorization=none"]),
-        (&[local, key], 401, &["asks for credentials", "authorization=given"]),
-        (&[local, ("authorization", "Bearer weak")], 403, &["this caller may not", "authorization=given"]),
+    let cases = [
+        (
+            vec![("host", "mcp.example.com:8443")],
+            403,
+            vec![allow_host, "host=mcp.example.com:8443", "authorization=none"],
+        ),
+        (vec![local, page, key], 403, vec![allow_origin, "origin=https://app.example.com", "authorization=given"]),
+        (vec![local, ("host", "localhost")], 403, vec!["setting=none: the client must send one `Host`"]),
+        (vec![local], 401, vec!["asks for credentials", "the authenticator of Endpoint::new", "authorization=none"]),
+        (vec![local, key], 401, vec!["asks for credentials", "authorization=given"]),
+        (vec![local, ("authorization", "Bearer weak")], 403, vec!["this caller may not", "authorization=given"]),
     ];
     for (headers, status, words) in cases {
         for level in ["INFO ", "DEBUG "] {
-            let (answered, lines) = refused(&endpoint, headers).await;
+            let (answered, lines) = refused(&endpoint, &headers).await;
             assert_eq!(answered, status, "{headers:?}");
             let [line] = &lines[..] else { panic!("one line, not {lines:?}") };
             assert!(line.starts_with(level), "{line}: INFO once for a cause");
             assert!(line.contains(&format!("status={status}")) && !line.contains("hunter2"), "{line}");
-            for words in words {
+            for words in &words {
                 assert!(line.contains(words), "{line}, without {words:?}");
             }
         }
@@ -156,9 +160,9 @@ async fn clients_fill_neither_the_log_nor_its_memory_with_causes_that_they_make_
         told += lines.iter().filter(|line| line.starts_with("INFO ")).count();
     }
     assert_eq!(told, 64);
-    let long = format!("https://{}\u{202e}", "x".repeat(5000));
+    let origin = format!("https://{}\u{202e}", "x".repeat(5000));
     let log = Log::of(&["mrtr_http"]);
-    let request = http::Request::post("/mcp").header("host", "localhost").header("origin", long.as_bytes());
+    let request = http::Request::post("/mcp").header("host", "localhost").header("origin", origin.as_bytes());
     endpoint.respond(request.body(http_body_util::Empty::new()).unwrap()).await;
     let log = log.text();
     assert!(log.contains("origin=https://xxx") && log.len() < 1000, "{log}");

@@ -4,8 +4,6 @@
 pub(crate) mod causes;
 pub(crate) mod changes;
 pub(crate) mod contained;
-#[cfg(feature = "signal")]
-pub(crate) mod end_signal;
 pub(crate) mod fair;
 pub(crate) mod lease_thread;
 pub(crate) mod metrics;

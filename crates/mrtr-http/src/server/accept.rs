@@ -172,7 +172,7 @@ fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
 }
 
 /// Thirty years.
-const FAR_OFF: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+const FAR_OFF: Duration = Duration::from_hours(30 * 365 * 24);
 
 /// The pause before the server accepts another connection, after it could not accept one.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);

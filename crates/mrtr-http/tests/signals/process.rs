@@ -45,7 +45,7 @@ pub(crate) fn serve() {
         }
         let notice = Duration::from_millis(var("NOTICE_MS").map_or(0, |text| text.parse().unwrap()));
         let serve = Serve::new(Endpoint::anonymous(server)).probes().shutdown_notice(notice);
-        let serve = serve.shutdown_timeout(Duration::from_secs(60));
+        let serve = serve.shutdown_timeout(Duration::from_mins(1));
         serve.bind(&*address).unwrap().run_until_signal().await.unwrap();
     });
 }

@@ -196,11 +196,10 @@ fn associated(call: &ExprCall) -> Option<(&'static str, String)> {
 fn made_by(of: &'static str, method: &str) -> &'static str {
     match (of, method) {
         ("Server", "builder") => "ServerBuilder",
-        ("ServerBuilder", "build") => "Server",
+        ("ServerBuilder", "build") | ("Endpoint", "server") => "Server",
         ("Client", "builder") => "ClientBuilder",
         ("ClientBuilder", "build") => "Client",
         ("Serve", "bind") => "Bound",
-        ("Endpoint", "server") => "Server",
         (of, _) => of,
     }
 }

@@ -1,5 +1,6 @@
 //! The server as it is deployed: it drains on SIGTERM, and platforms give it the time that it takes.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 
 use std::path::Path;
@@ -19,7 +20,6 @@ fn start(keys: &Path) -> Program {
     })
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_call_that_runs_is_answered_after_the_signal() {
     let folder = tempfile::tempdir().unwrap();

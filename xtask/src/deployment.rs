@@ -8,12 +8,23 @@ use anyhow::{Context, Result, ensure};
 use xtask_support::packages::Linters;
 
 use crate::Outcome;
+use crate::programs::Installation;
 use crate::workspace::{metadata, root};
 
-/// Lints the Dockerfiles, validates the manifests of Kubernetes, and verifies the units where there is systemd.
 pub(crate) fn run() -> Result<Outcome> {
-    if !Linters::are_wanted() {
-        return Ok(Outcome::LeftOut("Python"));
+    run_where_possible(Installation::linters_where_wanted()?)
+}
+
+/// Lints the Dockerfiles, validates the manifests of Kubernetes, and verifies the units where there is systemd, if the
+/// installation of the linters has been started.
+pub(crate) fn run_where_possible(linters: Option<Installation>) -> Result<Outcome> {
+    let Some(linters) = linters else { return Ok(Outcome::LeftOut("Python")) };
+    match linters.finish() {
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("{error:#}");
+            return Ok(Outcome::LeftOut("hadolint, which pip could not install"));
+        }
+        finished => finished?,
     }
     let target = metadata()?.target_directory;
     let programs = Linters::install(&target)?;

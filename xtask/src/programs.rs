@@ -3,6 +3,7 @@
 //! None of them is a dependency of this one, which stays quick to build. The options that a person types are declared
 //! here, so that a mistake is reported before anything is built.
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::ValueEnum;
-use xtask_support::packages::{Sdks, Suite};
+use xtask_support::packages::{Linters, Sdks, Suite};
 use xtask_support::{Outcome, emptied, root};
 
 use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, Metadata, cargo, metadata};
@@ -224,6 +225,11 @@ impl Installation {
         Ok(Self(thread::spawn(move || Sdks::install(&target).map(drop))))
     }
 
+    fn linters() -> Result<Self> {
+        let target = metadata()?.target_directory;
+        Ok(Self(thread::spawn(move || Linters::install(&target).map(drop))))
+    }
+
     /// Begins to install the suite. `None` where it need not run.
     pub(crate) fn suite_where_wanted() -> Result<Option<Self>> {
         Suite::is_wanted().then(Self::suite).transpose()
@@ -234,7 +240,12 @@ impl Installation {
         Sdks::are_wanted().then(Self::sdks).transpose()
     }
 
-    fn finish(self) -> Result<()> {
+    /// Begins to install the programs that check files for deployments. `None` where they need not run.
+    pub(crate) fn linters_where_wanted() -> Result<Option<Self>> {
+        Linters::are_wanted().then(Self::linters).transpose()
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
         self.0.join().map_err(|_| anyhow!("the installation panicked"))?
     }
 }
@@ -267,14 +278,20 @@ impl Servers {
     /// they leave out.
     pub(crate) fn begin() -> Result<Option<Self>> {
         let are_there = SERVERS.iter().all(|(_, file)| Path::new(file).exists());
-        let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-        if are_there || std::env::var_os("CI").is_none() || !is_root {
+        if are_there || std::env::var_os("CI").is_none() {
             return Ok(None);
+        }
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+        let mut shell = Command::new(if is_root { "sh" } else { "sudo" });
+        if !is_root {
+            shell.args(["--non-interactive", "sh"]);
         }
         let packages = SERVERS.map(|(package, _)| package).join(" ");
         let install = format!("apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes {packages}");
-        let shell = Command::new("sh").args(["-c", &install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        Ok(Some(Self(shell.context("apt-get cannot be started")?)))
+        match shell.args(["-c", &install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_root => Ok(None),
+            shell => Ok(Some(Self(shell.context("apt-get cannot be started")?))),
+        }
     }
 
     /// Waits for its end.

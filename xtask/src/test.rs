@@ -28,8 +28,9 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     // The packages come over the network, and the earlier stages take minutes, so install meanwhile.
     let suite = options.selects(&CONFORMANCE).then(Installation::suite_where_wanted).transpose()?;
     let packages = options.selects(&INTEROP).then(Installation::sdks_where_wanted).transpose()?;
+    let linters = options.selects(&DEPLOYMENT).then(Installation::linters_where_wanted).transpose()?;
     let servers = Servers::begin()?;
-    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), servers };
+    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), linters: linters.flatten(), servers };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {
@@ -81,6 +82,8 @@ struct Run {
     suite: Option<Installation>,
     /// None where there can be no clients of other SDKs.
     packages: Option<Installation>,
+    /// None where there is no Python.
+    linters: Option<Installation>,
     /// None where the servers are there, or cannot be installed.
     servers: Option<Servers>,
 }
@@ -107,7 +110,7 @@ const STAGES: [Stage; 26] = [
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
     slow("methods", |_| methods::run(&methods::Options::default())),
-    slow("deployment", |_| deployment::run()),
+    DEPLOYMENT,
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
     slow("chaos", |_| Chaos::short(Store::Sqlite).run()),
     slow("chaos-postgres", |_| Chaos::short(Store::Postgres).run()),
@@ -116,6 +119,7 @@ const STAGES: [Stage; 26] = [
     CONFORMANCE,
 ];
 
+const DEPLOYMENT: Stage = slow("deployment", |run| deployment::run_where_possible(run.linters.take()));
 const INTEROP: Stage = slow("interop", |run| programs::interop_where_possible(run.packages.take()));
 const CONFORMANCE: Stage = slow("conformance", |run| programs::conformance_where_possible(run.suite.take()));
 

@@ -10,6 +10,23 @@ const PAGES: [&str; 5] = [
     include_str!("../../../docs/guide/FAQ.md"),
 ];
 
+/// A container is started by lists of words, since it has no shell to split a line.
+#[test]
+fn every_list_of_words_in_the_container_file_is_a_command() {
+    let file = include_str!("../../../examples/deployment/mrtr.Dockerfile");
+    let lists = file.lines().filter_map(|line| Some(&line[line.find('[')?..]));
+    let lists = lists.map(|list| serde_json::from_str::<Vec<String>>(list).expect("it is a list of words"));
+    let mut subcommands = Vec::new();
+    for list in lists {
+        let mut words = list.into_iter().filter(|word| word != "/usr/local/bin/mrtr").peekable();
+        subcommands.extend(words.peek().cloned());
+        let output = Command::new(env!("CARGO_BIN_EXE_mrtr")).args(words).arg("--help").output();
+        let output = output.expect("it can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(subcommands, ["tools", "serve"]);
+}
+
 #[test]
 fn every_command_that_the_guide_names_is_there() {
     let spans = PAGES.iter().flat_map(|page| page.split('`').skip(1).step_by(2));

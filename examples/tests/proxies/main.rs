@@ -75,10 +75,11 @@ async fn a_request_for_another_host_is_refused() {
         assert_eq!(proxy.post("mcp.example.com", &call("hello")).send().await.unwrap().status(), 200);
         let response = proxy.post("mcp.example.com", &call("hello")).header("host", "evil.example").send().await;
         let response = response.unwrap();
-        match recipe.refuses_hosts {
+        if recipe.refuses_hosts {
             // Caddy has no site of this name, and answers so with nothing.
-            true => assert_eq!(response.text().await.unwrap(), "", "{name}"),
-            false => assert_eq!(response.status(), 403, "{name}: the endpoint refuses it"),
+            assert_eq!(response.text().await.unwrap(), "", "{name}");
+        } else {
+            assert_eq!(response.status(), 403, "{name}: the endpoint refuses it");
         }
     }
     assert_eq!(shop.hellos(), BOTH.len(), "those for its own name");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mrtr::prelude::*;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
@@ -35,7 +35,6 @@ async fn pay(flow: Flow) -> Result<String> {
     Ok(if yes { "Paid" } else { "Nothing was paid" }.into())
 }
 
-#[expect(clippy::unused_async, reason = "a handler is async")]
 async fn hello(flow: Flow, greeting: Greeting) -> Result<String> {
     flow.state::<Counter>().hellos.fetch_add(1, Ordering::Relaxed);
     Ok(format!("Hello, {} bytes", greeting.text.map_or(0, |text| text.len())))
@@ -89,35 +88,28 @@ impl Drop for Shop {
 /// An instance that answers probes, and closes its connection without a word when it has read the head of a call.
 pub(crate) struct Dying {
     address: SocketAddr,
-    calls: Arc<AtomicUsize>,
-    probes: watch::Receiver<usize>,
+    heard: watch::Receiver<Heard>,
+}
+
+/// The number of requests that arrived.
+#[derive(Default)]
+struct Heard {
+    calls: usize,
+    probes: usize,
 }
 
 impl Dying {
     /// Listens, and answers probes with this status.
     pub(crate) async fn start(status: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, calls) = (listener.local_addr().unwrap(), Arc::<AtomicUsize>::default());
-        let (counter, probes) = watch::channel(0);
-        let counted = Arc::clone(&calls);
+        let address = listener.local_addr().unwrap();
+        let (record, heard) = watch::channel(Heard::default());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (counter, counted) = (counter.clone(), Arc::clone(&counted));
-                tokio::spawn(async move {
-                    let mut lines = BufReader::new(stream).lines();
-                    let Ok(Some(first)) = lines.next_line().await else { return };
-                    while lines.next_line().await.is_ok_and(|line| line.is_some_and(|line| !line.is_empty())) {}
-                    if first.starts_with("POST ") {
-                        counted.fetch_add(1, Ordering::Relaxed);
-                        return;
-                    }
-                    let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-                    drop(lines.into_inner().write_all(answer.as_bytes()).await);
-                    counter.send_modify(|probes| *probes += 1);
-                });
+                tokio::spawn(answer(stream, status, record.clone()));
             }
         });
-        Self { address, calls, probes }
+        Self { address, heard }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -125,15 +117,28 @@ impl Dying {
     }
 
     pub(crate) fn calls(&self) -> usize {
-        self.calls.load(Ordering::Relaxed)
+        self.heard.borrow().calls
     }
 
     /// Waits until it was asked so often whether it is ready.
     pub(crate) async fn until_probed(&self, times: usize) {
-        let mut probes = self.probes.clone();
-        let probed = timeout(Duration::from_secs(10), probes.wait_for(|probes| *probes >= times)).await;
-        drop(probed.expect("it is asked in time").unwrap());
+        let mut heard = self.heard.clone();
+        let asked = timeout(Duration::from_secs(10), heard.wait_for(|heard| heard.probes >= times)).await;
+        drop(asked.expect("it is asked in time").unwrap());
     }
+}
+
+/// Reads the head of a request, and answers it if it is a probe.
+async fn answer(stream: TcpStream, status: &str, record: watch::Sender<Heard>) {
+    let mut lines = BufReader::new(stream).lines();
+    let Ok(Some(first)) = lines.next_line().await else { return };
+    while lines.next_line().await.is_ok_and(|line| line.is_some_and(|line| !line.is_empty())) {}
+    if first.starts_with("POST ") {
+        return record.send_modify(|heard| heard.calls += 1);
+    }
+    let reply = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    drop(lines.into_inner().write_all(reply.as_bytes()).await);
+    record.send_modify(|heard| heard.probes += 1);
 }
 
 /// A call of a tool, whose reply may be a stream.

@@ -150,8 +150,8 @@ fn promote(ring: &mut Ring, path: &Path) -> Result<()> {
     bail!(refused)
 }
 
-/// Drops the old keys, unless one of them still seals: to drop the newest would undo the rotation, and every instance
-/// that has it would be left alone with it.
+/// Drops the old keys, unless one of them still seals: dropping the newest key would undo the rotation, and refuse the
+/// states of instances that seal with it already.
 fn drop_old(ring: &mut Ring, path: &Path) -> Result<()> {
     let refused = match (ring.ids().len(), ring.newest()) {
         (1, _) => Failure::usage("there is one key: it is not dropped").next("--step add adds a new one"),
@@ -177,7 +177,7 @@ fn command(path: &Path, step: &str) -> String {
 
 /// The time that old keys are still needed: states and tasks that they sealed are still to come back.
 const WAIT: &str = "when all have had it for as long as a state lives (an hour, unless `Lifetimes` or \
-                    `Ask::valid_for` says otherwise), and no task of before is unfinished";
+                    `Ask::valid_for` says otherwise) and every older task has ended";
 
 /// The remedy for a ring that other hands have made.
 const UNKNOWN_ORDER: &str = "put the new key first in the file to let it seal, and take an old one out, by hand";

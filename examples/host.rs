@@ -99,7 +99,7 @@ async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
             Ok(RoundOutcome::Complete(result)) => messages.push(result_message(&id, &tool, Ok(result.to()?))),
             Ok(RoundOutcome::Asked(call) | RoundOutcome::BackOff(call, _) | RoundOutcome::Task(call, _)) => {
                 for key in call.unanswered() {
-                    println!("{tool} asks: {}", call.message(key).unwrap_or_default());
+                    println!("{} asks: {}", Printable::line(&tool), call.message(key).unwrap_or_default());
                 }
                 waiting.push((id, call));
             }
@@ -151,6 +151,7 @@ fn result_message(id: &str, tool: &str, result: Result<CallToolResult, CallError
         Ok(result) => (result.text(), result.is_error.unwrap_or(false)),
         Err(error) => (error.to_string(), true),
     };
-    println!("{tool}{}: {}", if is_error { " failed" } else { "" }, Printable::line(&text));
+    let failed = if is_error { " failed" } else { "" };
+    println!("{}{failed}: {}", Printable::line(tool), Printable::line(&text));
     json!({ "role": "tool", "id": id, "text": text, "is_error": is_error })
 }

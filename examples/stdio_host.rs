@@ -37,7 +37,9 @@ async fn main() -> Result<()> {
     let client = Client::builder(transport.clone()).info("stdio-host", "1.0.0").on_elicit(ask).build();
 
     for tool in client.list_tools().await? {
-        println!("tool {}: {}", tool.name, Printable::line(tool.description.as_deref().unwrap_or_default()));
+        // Names and descriptions are the server's words.
+        let (name, description) = (Printable::line(&tool.name), tool.description.as_deref().unwrap_or_default());
+        println!("tool {name}: {}", Printable::line(description));
     }
     let showing = tokio::spawn(show(client.events()));
     let result = client.call_tool("book", json!({ "port": "Kirkwall" })).await?;

@@ -8,8 +8,9 @@ use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
 /// The crates in which every public item must have an example.
-const COMPLETE: [&str; 11] = [
+const COMPLETE: [&str; 12] = [
     "mrtr",
+    "mrtr-client",
     "mrtr-flow",
     "mrtr-http",
     "mrtr-postgres",

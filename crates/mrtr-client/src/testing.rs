@@ -33,6 +33,24 @@ use crate::transport::{ServerMessage, Transport, TransportError, TransportReques
 /// A server that answers one request after the other as its script says, and remembers what was sent.
 ///
 /// Clones are the same server. A request beyond the end of the script fails with a transport error.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_client::Client;
+/// use mrtr_client::testing::Script;
+/// use mrtr_schema::{ErrorCode, ErrorObject};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Script::new()
+///     .busy(Some(Duration::from_millis(1)))
+///     .error(ErrorObject::new(ErrorCode::INVALID_PARAMS, "no such port"));
+/// let client = Client::builder(server.clone()).build();
+/// let error = client.call_tool("book", json!({ "port": "Atlantis" })).await.unwrap_err();
+/// assert_eq!(error.to_string(), "the server answered: no such port (-32602)");
+/// assert_eq!(server.sent().len(), 2, "it was busy at first");
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Script(Arc<Mutex<Played>>);
 

@@ -86,7 +86,8 @@ type Answered<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Shows a form to the person, and returns what they entered.
 async fn fill_in(form: FormRequest) -> Answered<ElicitResult> {
     let context = form.context();
-    println!("{} asks, for {}: {}", context.server, context.name.as_deref().unwrap_or_default(), form.message());
+    let tool = Printable::line(context.name.as_deref().unwrap_or_default());
+    println!("{} asks, for {tool}: {}", context.server, form.message());
     match person_fills_in(&form) {
         Some(entered) => Ok(form.accept(&entered)?),
         None => Ok(form.decline()?),
@@ -495,7 +496,7 @@ async fn a_task_is_left_and_followed_and_another_one_cancelled() -> Result<()> {
 /// Shows what happens in the calls of a client, until the client is gone.
 async fn show(mut events: Events, screen: &Screen) {
     while let Some(event) = events.next().await {
-        let name = event.name.unwrap_or_default();
+        let name = Printable::line(event.name.as_deref().unwrap_or_default()).to_string();
         match event.kind {
             EventKind::Progress(progress) => {
                 let message = progress.message.unwrap_or_default();

@@ -224,7 +224,7 @@ impl Client {
                 // A strict tool may have refused an answer before the mistake was made; and a question whose check is
                 // dropped in every run is asked until the flow's rounds are used up.
                 let is_refused =
-                    text.contains("is another one than was answered") || text.contains("This call has lasted too long");
+                    text.contains("changed after it was answered") || text.contains("This call has lasted too long");
                 prop_assert!(is_refused || self.world.is_fair(text.contains("The tool failed")), "{}", text);
                 prop_assert!(!text.contains("The run did not end within"), "it ran until its deadline: {}", text);
             }

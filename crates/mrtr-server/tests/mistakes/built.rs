@@ -44,7 +44,7 @@ fn explaining_failures_is_warned_of_once() {
     let server = Server::builder("shop", "1.0.0").sealer(sealer()).explain_failures().build().unwrap();
     let text = log.text();
     assert_eq!(text.lines().count(), 1, "{text}");
-    for words in ["WARN", "server=shop", "take `explain_failures` out of the builder"] {
+    for words in ["WARN", "server=shop", "remove `explain_failures` from the builder"] {
         assert!(text.contains(words), "{text}");
     }
     assert!(check(&server).unwrap_err().to_string().contains("take `.explain_failures()` out"));

@@ -164,7 +164,7 @@ async fn asking_inside_a_step() {
         };
         Ok(flow.step("greet", work).await?)
     }
-    let words = ["question `who` was used inside step `greet`", "ask before it, and hand it the answer"];
+    let words = ["question `who` was used inside step `greet`", "ask before it and pass it the answer"];
     expect_told(|| Tool::new("tool", asks), &words).await;
 }
 

@@ -205,7 +205,7 @@ fn el_1_a_form_never_asks_for_what_is_marked_as_a_secret() {
         let call = client(&server).call_tool("tool", json!({})).await;
         assert!(call.expect_tool_error().contains("reference"), "{}", call.response());
     });
-    assert!(log.contains("field `word`") && log.contains("a form is not for secrets"), "{log}");
+    assert!(log.contains("field `word`") && log.contains("a form must not ask for secrets"), "{log}");
 }
 
 #[test]

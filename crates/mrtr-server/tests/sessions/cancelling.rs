@@ -91,7 +91,7 @@ async fn a_server_that_stops_waits_for_no_answer() {
     client.server.changes().end_subscriptions();
     assert_eq!(call.next().await.unwrap()["method"], "notifications/cancelled");
     let text = call.error_text().await;
-    assert!(text.contains("about to stop"), "{text}");
+    assert!(text.contains("shutting down"), "{text}");
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ async fn two_versions_in_one_request_are_refused_explained_and_logged() {
         panic!("it is refused")
     };
     assert_eq!(error.unwrap().0.as_i64(), -32020);
-    assert!(body.contains("claims 2025-11-25") && body.contains("session"), "{body}");
+    assert!(body.contains("it names 2025-11-25") && body.contains("session"), "{body}");
     let logged = log.text();
     assert!(logged.contains("two protocol versions") && logged.contains("2025-11-25"), "{logged}");
 }

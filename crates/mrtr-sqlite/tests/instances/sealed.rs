@@ -62,7 +62,7 @@ async fn without_keys_that_outlive_the_process_it_is_plain_and_the_start_says_so
     let (file, outside) = (File::new(), Outside::default());
     let log = crate::log::Log::start();
     let site = file.sealed_by(None, marked(&outside));
-    assert!(log.text().contains("tasks are kept as they are, not sealed"), "{}", log.text());
+    assert!(log.text().contains("tasks are stored unsealed"), "{}", log.text());
     let task = start(&site).await;
     task.until_asked(&["name"]).await;
     assert!(file.contains(MARKER));

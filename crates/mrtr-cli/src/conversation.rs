@@ -133,7 +133,7 @@ async fn follow(client: Client, screen: Screen) {
             EventKind::Round(1) => screen.working(name),
             EventKind::Round(round) => screen.working(format!("{name}, round {round}")),
             EventKind::BackOff(pause) => {
-                screen.working(format!("{name}: the server defers the call for {} ms", pause.as_millis()))
+                screen.working(format!("{name}: the server defers the call for {} ms", pause.as_millis()));
             }
             EventKind::Task(id) => {
                 screen.say(styled(QUIET, format_args!("the call has become task {}", Printable::line(&id).up_to(64))));

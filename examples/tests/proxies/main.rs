@@ -156,8 +156,9 @@ async fn the_proxy_takes_heads_and_bodies_that_the_endpoint_takes() {
         let request = proxy.post("mcp.example.com", &large).header("x-trace", &long).header("x-tenant", &long);
         assert_eq!(request.send().await.unwrap().status(), 200, "{name}");
         large["params"]["arguments"]["text"] = json!("x".repeat(5 << 20));
-        let status = proxy.post("mcp.example.com", &large).send().await.unwrap().status();
-        assert_eq!(status, 413, "{name}");
+        let status = proxy.post("mcp.example.com", &large).send().await.unwrap().status().as_u16();
+        // Caddy says 502 if the instance has closed the connection before the refusal is read.
+        assert!(status == 413 || (status == 502 && name == "caddy"), "{name}: {status}");
     }
 }
 

@@ -122,7 +122,7 @@ async fn a_plain_value_instead_of_a_form() {
     let words = [
         "the question `name` cannot be asked: `alloc::string::String` cannot be a form",
         "not a struct with named fields",
-        "`#[data] struct Name { name: String }`",
+        "ask for one, such as `#[data] struct Name { name: String }`",
     ];
     expect_told(|| Tool::new("tool", plain), &words).await;
 }

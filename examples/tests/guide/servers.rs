@@ -260,9 +260,14 @@ struct Text {
 }
 
 async fn edit(flow: Flow, Text { text }: Text) -> Result<&'static str> {
-    flow.step("write", async { Ok::<_, Failure>(flow.state::<Effects>().note(&text)) }).await?;
+    flow.step("write", write(flow.state(), &text)).await?;
     flow.changes().resource_updated("docs://guide");
     Ok("The guide is changed")
+}
+
+async fn write(guide: &Effects, text: &str) -> Result<()> {
+    guide.note(text);
+    Ok(())
 }
 
 #[tokio::test]
@@ -280,7 +285,7 @@ async fn subscribers_hear_of_changes() -> Result<()> {
     listening.next().await.ok_or("it is acknowledged")?;
 
     client.call_tool("edit", json!({ "text": "Be brief." })).await.expect_text();
-    server.changes().resource_updated("docs://guide"); // from outside of a handler
+    server.changes().resource_updated("docs://guide");
     for heard in listening.heard() {
         assert_eq!(heard["method"], "notifications/resources/updated");
         assert_eq!(heard["params"]["uri"], "docs://guide");

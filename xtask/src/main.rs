@@ -62,7 +62,7 @@ enum Command {
     /// Check each page's programs as a project of its own, with the dependencies that the page names
     ReadmeProjects,
     /// Build and test each published package from its own archive
-    Packages,
+    Packages(packages::Options),
     /// Resolve the facade beside the SQL libraries of others, which link SQLite too
     SqlNeighbours,
     /// Measure speed, as ratios within one run, and write docs/BENCHMARKS.md
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         Command::DocExamples => doc_examples::run(),
         Command::Methods(options) => methods::run(&options),
         Command::ReadmeProjects => readme_projects::run(),
-        Command::Packages => packages::run(),
+        Command::Packages(options) => packages::run(&options),
         Command::SqlNeighbours => sql_neighbours::run(),
         Command::Bench(options) => options.run(),
         Command::Fuzz(options) => fuzz::run(&options),

@@ -14,7 +14,21 @@ use xtask_support::emptied;
 use crate::Outcome;
 use crate::workspace::{Metadata, cargo_command, metadata, profiles, root};
 
-pub(crate) fn run() -> Result<Outcome> {
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Compile the tests, and run none
+    #[arg(long)]
+    check: bool,
+}
+
+impl Options {
+    /// The options of the test run, whose stage `tests` has run the tests already, from the workspace.
+    pub(crate) fn check() -> Self {
+        Self { check: true }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
     let metadata = metadata()?;
     let target = &metadata.target_directory;
     pack(&metadata)?;
@@ -27,17 +41,15 @@ pub(crate) fn run() -> Result<Outcome> {
     fs::remove_dir_all(&fresh)?;
     fs::write(folder.join("Cargo.toml"), manifest(&metadata)?)?;
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    for arguments in RUNS {
+    // With default features, and with all of them, which the tests and examples of some packages need.
+    let tests: &[&str] = if options.check { &["check", "--all-targets"] } else { &["test", "--tests"] };
+    for arguments in [&["check", "--workspace"][..], &[tests, &["--workspace", "--all-features"]].concat()] {
         if !passes(arguments, &folder, target)? {
             return Ok(Outcome::Failed);
         }
     }
     Ok(Outcome::Passed)
 }
-
-/// The calls of cargo: everything is built with default features, and tested with all of them, since the examples of
-/// some packages need their features for tests.
-const RUNS: [&[&str]; 2] = [&["check", "--workspace"], &["test", "--workspace", "--all-features", "--tests"]];
 
 /// Packs the published packages. Cargo's own check of an archive would build each package with its dependencies anew.
 fn pack(metadata: &Metadata) -> Result<()> {
@@ -111,7 +123,9 @@ fn manifest(metadata: &Metadata) -> Result<String> {
 fn passes(arguments: &[&str], folder: &Path, target: &Path) -> Result<bool> {
     eprintln!("\n=== cargo {}, from the archives", arguments.join(" "));
     let mut cargo = cargo_command();
-    cargo.args(arguments).args(["--offline"]).current_dir(folder).env("CARGO_TARGET_DIR", target);
+    cargo.args(arguments).arg("--offline").current_dir(folder);
+    // Archives change as a whole, so what a second build would reuse need not be written.
+    cargo.env("CARGO_TARGET_DIR", target).env("CARGO_INCREMENTAL", "0");
     Ok(cargo.status().context("could not start cargo")?.success())
 }
 

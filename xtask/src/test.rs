@@ -99,7 +99,7 @@ const STAGES: [Stage; 26] = [
     slow("docs", |_| docs()),
     slow("features", |_| features()),
     slow("readme-projects", |_| readme_projects::run()),
-    slow("packages", |_| packages::run()),
+    slow("packages", |_| packages::run(&packages::Options::check())),
     slow("deny", |_| tools::deny()),
     slow("semver", |_| tools::semver()),
     slow("sql-neighbours", |_| sql_neighbours::run()),

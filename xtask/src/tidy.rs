@@ -12,6 +12,7 @@ mod first_line;
 mod hops;
 mod imports;
 mod layers;
+mod links;
 mod newer;
 mod packages;
 mod predicates;
@@ -44,6 +45,7 @@ pub(crate) fn run() -> Result<Outcome> {
         first_line::problems(&texts),
         texts::openings(&texts),
         texts::machine_paths(&texts),
+        links::problems(&texts),
         unwraps::problems(&crates),
         newer::problems(&members),
         predicates::problems(&crates),

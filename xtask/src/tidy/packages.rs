@@ -274,6 +274,23 @@ mod tests {
     }
 
     #[test]
+    fn a_release_names_its_archives_as_binstall_looks_for_them() {
+        let metadata = crate::workspace::metadata().expect("there is a workspace");
+        let command = metadata.packages.iter().find(|package| package.name == "mrtr-cli").expect("it is a member");
+        let binstall = &command.metadata["binstall"];
+        let values = [("name", "mrtr-cli"), ("target", "${{ matrix.target }}"), ("version", "${VERSION}")];
+        let fill = |template: &serde_json::Value| {
+            let template = template.as_str().expect("it is a text").to_owned();
+            values.iter().fold(template, |text, (name, value)| text.replace(&format!("{{ {name} }}"), value))
+        };
+        let folder = fill(&binstall["bin-dir"]).replace("/{ bin }{ binary-ext }", "");
+        assert!(fill(&binstall["pkg-url"]).ends_with(&format!("/download/v${{VERSION}}/{folder}{{ archive-suffix }}")));
+        let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("it is there");
+        assert!(workflow.contains(&format!("ARCHIVE=\"{folder}\"\n")), "{folder}");
+        assert_eq!((&binstall["pkg-fmt"], workflow.contains("tar czf \"$ARCHIVE.tgz\"")), (&"tgz".into(), true));
+    }
+
+    #[test]
     fn keywords_are_those_that_crates_io_takes() {
         assert!(["mcp", "json-rpc", "c++", "2024"].into_iter().all(is_keyword));
         assert!(!["-mcp", "two words", "a-keyword-that-is-too-long"].into_iter().any(is_keyword));

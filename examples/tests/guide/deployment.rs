@@ -126,7 +126,11 @@ fn on_a_small_machine(server: Server) -> Result<Serve> {
 /// Ends what the application has mounted, after its own HTTP server. Returns false if that takes too long.
 async fn end_endpoint(endpoint: &Endpoint) -> bool {
     let server = endpoint.server();
-    timeout(Duration::from_secs(20), server.shut_down()).await.is_ok()
+    let ended = timeout(Duration::from_secs(20), server.shut_down()).await.is_ok();
+    if !ended {
+        eprintln!("{} rounds of single-use tools are dropped", server.detached());
+    }
+    ended
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ fn ty_2_each_revision_has_its_kinds_of_input() {
     assert!(InputRequest::from_json(approval, SEP.strict()).is_err());
     let request = InputRequest::from_json(approval, PUBLISHED.strict()).unwrap();
     assert_eq!(request.method(), "com.example/approval");
-    assert!(request.to_json(SEP).unwrap_err().to_string().contains("is not an input of sep-2322"));
+    assert!(request.to_json(SEP).unwrap_err().to_string().contains("is not an input request of sep-2322"));
     assert!(refusal::<InputRequest>(r#"{"method": "elicitation/ask"}"#, PUBLISHED).starts_with("$.method: "));
 }
 
@@ -62,7 +62,7 @@ fn ty_2_roots_are_not_written_in_the_draft() {
     requests.insert("a", ListRootsRequest::new());
     let interim = InputRequiredResult::from_parts(requests.clone(), Some(RequestState::new("s"))).unwrap();
     let refused = |written: Result<String, serde_json::Error>| {
-        written.is_err_and(|error| error.to_string().contains("is not an input of draft-2026-02"))
+        written.is_err_and(|error| error.to_string().contains("is not an input request of draft-2026-02"))
     };
     assert!(refused(roots.to_json(DRAFT)) && refused(requests.to_json(DRAFT)) && refused(interim.to_json(DRAFT)));
     for revision in [SEP, PUBLISHED] {

@@ -328,7 +328,7 @@ async fn an_instance_that_stops_while_it_claims_keeps_no_task_from_others() {
     let stopped = client(&address).await;
     stopped
         .batch_execute(
-            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '200ms'; \
+            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '2s'; \
                            SELECT * FROM mrtr.state FOR UPDATE",
         )
         .await

@@ -188,7 +188,7 @@ async fn a_legacy_header_with_a_modern_version_in_the_body_is_refused_and_explai
         let refused = site.answer(&post).await;
         assert_eq!((refused.status, refused.code()), (400, Some(-32020)));
         let text = refused.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(text.contains("claims 2025-11-25") && text.contains("session"), "{text}");
+        assert!(text.contains("it names 2025-11-25") && text.contains("session"), "{text}");
     }
 }
 

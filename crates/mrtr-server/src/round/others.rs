@@ -6,7 +6,7 @@ use mrtr_flow::for_server::{echo, internal_error};
 use mrtr_schema::completion::{CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues};
 use mrtr_schema::error_object::ResourceNotFoundData;
 use mrtr_schema::prompts::GetPromptResult;
-use mrtr_schema::{ErrorCode, ErrorObject, Feature, Json, JsonObject, RawMembers, Revision};
+use mrtr_schema::{ErrorCode, ErrorObject, Feature, Json, JsonObject, Printable, RawMembers, Revision};
 
 use crate::definition::completion::{Completer, Completers, Completing};
 use crate::definition::parts::Parts;
@@ -62,8 +62,14 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     let round = Round::open(parts, request, name, &reader.settings)?;
     let read =
         round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
-    // A handler need not know the words of each revision.
-    read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
+    read.map_err(|error| {
+        if error.code != ErrorCode::RESOURCE_NOT_FOUND {
+            return error;
+        }
+        // A handler need not know the words of each revision; its own are for the operator.
+        tracing::debug!(resource = name, reason = %Printable::line(&error.message), "a resource was not found");
+        missing()
+    })
 }
 
 /// Returns true if a resource or template reads this URI.

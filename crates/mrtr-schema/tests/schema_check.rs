@@ -71,7 +71,7 @@ fn few_patterns_that_compile_to_much_are_refused() {
     ];
     for pattern in large {
         let refusal = refusal(&with_patterns([pattern.to_owned()]));
-        assert!(refusal.contains("is not a \"regex\", or is compiled to more than there is room for"), "{refusal}");
+        assert!(refusal.contains("is not a \"regex\", or its compiled form exceeds the limit"), "{refusal}");
     }
     // Each would do alone; together there is no room for them.
     let names = |number: usize| with_patterns((0..number).map(|n| format!("\\p{{L}}{{40}}{n}")));

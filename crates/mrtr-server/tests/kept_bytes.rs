@@ -19,7 +19,7 @@ fn server() -> Server {
     let limits = SessionLimits { sessions: 1 << 20, bytes: 1 << 32, ..SessionLimits::default() };
     Server::builder("test", "1")
         .session_limits(limits)
-        .resource(Resource::new("a", "a", done))
+        .resource(Resource::new("x:a", "a", done))
         .tool(Tool::new("count", count))
         .build()
         .unwrap()
@@ -85,8 +85,10 @@ fn modern(method: &str, params: &str) -> String {
 }
 
 fn filter(uris: usize, tasks: usize) -> String {
-    let names = |count: usize| (0..count).map(|number| format!("\"{number:x}\"")).collect::<Vec<_>>().join(",");
-    format!(r#""notifications":{{"resourceSubscriptions":[{}],"taskIds":[{}]}}"#, names(uris), names(tasks))
+    let names = |count: usize, scheme: &str| {
+        (0..count).map(|number| format!("\"{scheme}{number:x}\"")).collect::<Vec<_>>().join(",")
+    };
+    format!(r#""notifications":{{"resourceSubscriptions":[{}],"taskIds":[{}]}}"#, names(uris, "x:"), names(tasks, ""))
 }
 
 async fn subscribe(server: &Server, filter: &str) -> Result<ReplyStream, Value> {

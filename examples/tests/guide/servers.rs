@@ -570,7 +570,9 @@ async fn a_client_that_cannot_be_asked_is_told_so() -> Result<()> {
     let client = testing::Client::new(&office()?).calling_as(Caller::new("https://id.example.com", "ada"));
     let plain = client.clone().declaring(ClientCapabilities::new());
     let refused = plain.call_tool("sign", json!({})).await.expect_error();
-    assert!(refused.message.starts_with("The client did not declare a capability that this request needs: elicitation"));
+    assert!(
+        refused.message.starts_with("The client did not declare a capability that this request needs: elicitation")
+    );
 
     let hears = client.hearing_progress("token").hearing_logs(LoggingLevel::Info);
     let call = hears.call_tool("sign", json!({})).await;

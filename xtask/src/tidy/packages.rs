@@ -144,7 +144,9 @@ fn features_of_readme(attribute: &Attribute) -> Option<Vec<String>> {
     let at = rest.iter().position(|word| word == "doc")?;
     let (condition, doc) = rest.split_at(at);
     let is_readme = attribute.path().is_ident("cfg_attr") && doc == ["doc", "include_str", README];
-    let named = condition.chunks(2).map(|pair| match pair {
+    // A README whose program another stage compiles is still the front page.
+    let features = condition.strip_prefix(&["not".to_owned(), "doctest".to_owned()]).unwrap_or(condition);
+    let named = features.chunks(2).map(|pair| match pair {
         [word, name] if word == "feature" => Some(name.trim_matches('"').to_owned()),
         _ => None,
     });
@@ -264,6 +266,11 @@ mod tests {
         assert_eq!(
             needed("#![cfg_attr(feature = \"a\", doc = include_str!(\"../README.md\"))]"),
             Some(vec!["a".to_owned()])
+        );
+        assert_eq!(
+            needed("#![cfg_attr(not(doctest), doc = include_str!(\"../README.md\"))]"),
+            Some(Vec::new()),
+            "another stage compiles its program"
         );
         for other in
             ["#![doc = \"A\"]", "#![doc = include_str!(\"../OTHER.md\")]", "#![cfg_attr(docsrs, feature(doc_cfg))]"]

@@ -34,7 +34,7 @@ pub use step::{Retry, Step, StepResult, StepValue, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::engine::context::Caller;
+use crate::identity::{Caller, Identity};
 use crate::engine::context::Progress;
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
@@ -555,7 +555,21 @@ impl Flow {
 
     /// Returns the sender of the request, if an issuer vouches for it.
     pub fn principal(&self) -> Option<&Caller> {
-        self.run.context.caller.as_ref()
+        self.identity().caller()
+    }
+
+    /// Returns what the transport knows of the sender of the request: groups, scopes, on whose behalf, and more.
+    ///
+    /// In a task it is what the task was created with, or what its last `tasks/update` came with.
+    ///
+    /// ```
+    /// # use mrtr_flow::{Failure, Flow};
+    /// async fn greet(flow: Flow) -> Result<String, Failure> {
+    ///     Ok(format!("Hello, {}", flow.identity().display_name().unwrap_or("stranger")))
+    /// }
+    /// ```
+    pub fn identity(&self) -> &Identity {
+        &self.run.context.identity
     }
 
     /// Returns the revision of the request.

@@ -7,9 +7,10 @@ mod error;
 pub mod flow;
 #[doc(hidden)]
 pub mod for_server;
+mod identity;
 mod support;
 
-pub use engine::context::{Caller, DEFAULT_RUN_DEADLINE, NotificationSink, Progress, RunContext};
+pub use engine::context::{DEFAULT_RUN_DEADLINE, NotificationSink, Progress, RunContext};
 pub use engine::environment::Environment;
 pub use engine::gate::{check_answer, check_capabilities};
 pub use engine::journal::{Asked, Entries, Entry, EntryKind, Journal, JournalError, Pending};
@@ -17,4 +18,6 @@ pub use engine::{JournalSink, Outcome, Question, RunReport, SinkError, StopReaso
 pub use error::{Failure, FailureKind, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::Flow;
 pub use flow::run::run;
+pub use identity::{Caller, Identity, IdentityKind};
+pub use mrtr_state::Party;
 pub use support::clock::{Clock, SystemClock};

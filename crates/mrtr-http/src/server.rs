@@ -28,7 +28,8 @@ mod router;
 mod serve;
 mod sessions;
 
-pub use authenticate::{Authenticator, Challenge, Identity};
+pub use authenticate::{Authenticator, Challenge};
+pub use mrtr_server::Identity;
 pub use endpoint::Endpoint;
 pub use forwarded::ForwardedHeader;
 pub use response_body::ResponseBody;

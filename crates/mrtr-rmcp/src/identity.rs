@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use http::request::Parts;
-use mrtr_server::{Caller, Context};
-use mrtr_state::{Binding, Principal};
+use mrtr_server::{Caller, Identity};
 use rmcp::model::Extensions;
 
-/// The application's functions that tell caller and tenant, from what rmcp and its transport have put into a request's
+/// The application's functions that tell identity, or caller and tenant, from what rmcp and its transport have put into a request's
 /// extensions.
 #[derive(Clone, Default)]
 pub(crate) struct Identify {
+    pub(crate) identity: Told<Identity>,
     pub(crate) caller: Told<Caller>,
     pub(crate) tenant: Told<String>,
 }
@@ -23,13 +23,6 @@ pub(crate) struct Told<T>(Option<Arc<dyn Tell<T>>>);
 trait Tell<T>: Fn(&Extensions) -> Option<T> + Send + Sync {}
 
 impl<T, F: Fn(&Extensions) -> Option<T> + Send + Sync> Tell<T> for F {}
-
-/// The caller that sent a request, and the tenant on whose behalf.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
-    caller: Option<Caller>,
-    tenant: Option<String>,
-}
 
 impl<T> Told<T> {
     pub(crate) fn by(tell: impl Fn(&Extensions) -> Option<T> + Send + Sync + 'static) -> Self {
@@ -49,7 +42,14 @@ impl<T> Default for Told<T> {
 
 impl Identify {
     pub(crate) fn of(&self, extensions: &Extensions) -> Identity {
-        Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
+        if let Some(identity) = self.identity.of(extensions) {
+            return identity;
+        }
+        let identity = self.caller.of(extensions).map(Identity::of).unwrap_or_default();
+        match self.tenant.of(extensions) {
+            Some(tenant) => identity.for_tenant(tenant),
+            None => identity,
+        }
     }
 
     /// Identifies the sender of an HTTP request on its way to rmcp, from extensions that hold its parts as rmcp's will.
@@ -62,34 +62,20 @@ impl Identify {
     }
 }
 
-impl Identity {
-    /// The context in which our server receives a request.
-    pub(crate) fn context(&self) -> Context<'static> {
-        let context = Context::new().caller(self.caller.clone());
-        match &self.tenant {
-            Some(tenant) => context.tenant(tenant.clone()),
-            None => context,
-        }
+/// Returns the owner that an identity stands for as bytes that no other owner has: each part with its length.
+pub(crate) fn owner_bytes(identity: &Identity) -> Vec<u8> {
+    let caller = identity.caller();
+    let known = [caller.map(Caller::issuer), caller.map(Caller::subject), identity.tenant()];
+    let client = caller.and_then(Caller::bound_client);
+    let actors = identity.actors().iter().flat_map(|actor| [Some(actor.issuer()), Some(actor.subject())]);
+    // Without actors and client, as many parts as ever: sessions of the version before stay open.
+    let more = client.is_some().then_some(client);
+    let mut bytes = Vec::new();
+    for part in known.into_iter().chain(actors).chain(more) {
+        bytes.push(u8::from(part.is_some()));
+        let part = part.unwrap_or_default();
+        bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(part.as_bytes());
     }
-
-    /// Returns the identity as bytes that no other identity has: each part with its length.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let caller = self.caller.as_ref();
-        let parts = [caller.map(Caller::issuer), caller.map(Caller::subject), self.tenant.as_deref()];
-        let mut bytes = Vec::new();
-        for part in parts {
-            bytes.push(u8::from(part.is_some()));
-            let part = part.unwrap_or_default();
-            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
-            bytes.extend_from_slice(part.as_bytes());
-        }
-        bytes
-    }
-
-    /// Ties a state to the sender of its request.
-    pub(crate) fn bind<'a>(&'a self, binding: Binding<'a>) -> Binding<'a> {
-        let principal = self.caller.as_ref();
-        let principal = principal.map(|caller| Principal { issuer: caller.issuer(), subject: caller.subject() });
-        binding.principal(principal).tenant(self.tenant.as_deref())
-    }
+    bytes
 }

@@ -10,7 +10,7 @@ mod session;
 use std::fmt;
 use std::sync::Arc;
 
-use mrtr_server::{BuildError, Caller, Server, Tool};
+use mrtr_server::{BuildError, Caller, Identity, Server, Tool};
 use rmcp::ServerHandler;
 use rmcp::model::{Extensions, ServerConfig};
 
@@ -128,6 +128,25 @@ impl<H> Flows<H> {
     #[must_use]
     pub fn caller(mut self, who: impl Fn(&Extensions) -> Option<Caller> + Send + Sync + 'static) -> Self {
         self.identify.caller = Told::by(who);
+        self
+    }
+
+    /// Sets the function that says all that is known of a request's sender: caller, tenant, scopes, groups. It decides
+    /// where it returns an identity, and [`caller`](Self::caller) and [`tenant`](Self::tenant) decide elsewhere.
+    ///
+    /// ```
+    /// # use mrtr_rmcp::Flows;
+    /// # use mrtr_server::{Identity, Server};
+    /// # let server = Server::builder("empty", "1.0.0").build()?;
+    /// // The middleware that has checked a token leaves it behind.
+    /// let handler = Flows::new(server).identity(|extensions| {
+    ///     extensions.get::<http::request::Parts>()?.extensions.get::<Identity>().cloned()
+    /// });
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn identity(mut self, who: impl Fn(&Extensions) -> Option<Identity> + Send + Sync + 'static) -> Self {
+        self.identify.identity = Told::by(who);
         self
     }
 

@@ -16,7 +16,7 @@ use mrtr_flow::for_server::{
     with_causes,
 };
 use mrtr_flow::{
-    Caller, Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
+    Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
     RunReport, StopSignal, check_capabilities, run,
 };
 use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RawMembers, RequestState, Revision};
@@ -217,7 +217,7 @@ impl<'a> Round<'a> {
         let environment = Arc::clone(&self.shared.environment);
         let capabilities = Arc::clone(&self.request.capabilities);
         let mut context = RunContext::new(environment, self.revision(), self.lazy_flow.clone(), capabilities);
-        context.caller.clone_from(&self.request.context.caller);
+        context.identity.clone_from(&self.request.context.identity);
         context.notifications.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
@@ -450,8 +450,7 @@ fn binding<'a>(request: &'a Request<'a>) -> Binding<'a> {
     let Request { method, name, params, context, .. } = request;
     let name = name.as_deref().unwrap_or_default();
     let binding = Binding::named(context.revision, method, name, params.members());
-    let principal = context.caller.as_ref().map(Caller::principal);
-    binding.principal(principal).tenant(context.tenant.as_deref())
+    context.identity.bind(binding)
 }
 
 /// The keys of questions, as the log shows them. Without a log, no list of them is made.

@@ -33,6 +33,8 @@ pub struct Binding<'a> {
     pub(crate) method: &'a str,
     pub(crate) name: Cow<'a, str>,
     pub(crate) principal: Option<Principal<'a>>,
+    actors: &'a [Party],
+    client: Option<&'a str>,
     pub(crate) tenant: Option<&'a str>,
     params: &'a RawMembers<'a>,
     digest: OnceLock<(Arc<PreparedKey>, Result<ParamsDigest, DigestError>)>,
@@ -72,6 +74,8 @@ impl<'a> Binding<'a> {
             method,
             name: name.into(),
             principal: None,
+            actors: &[],
+            client: None,
             tenant: None,
             params,
             digest: OnceLock::new(),
@@ -84,6 +88,34 @@ impl<'a> Binding<'a> {
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Option<Principal<'a>>>) -> Self {
         self.principal = principal.into();
+        self.principal_digest = OnceLock::new();
+        self
+    }
+
+    /// Sets the actors through which the principal acts, the nearest first. A state does not open for another chain,
+    /// or for the principal alone. Without a principal, the actors count for nothing.
+    ///
+    /// ```
+    /// use mrtr_state::{Party, Principal, Refusal};
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let ann = binding.principal(Principal { issuer: "https://id.example.com", subject: "ann" });
+    /// let agent = [Party::new("https://id.example.com", "agent")];
+    /// let state = sealer.seal(&cart, &ann.clone().through(&agent), noon)?;
+    /// assert_eq!(sealer.open::<Cart>(&state, &ann, noon).unwrap_err(), Refusal::OtherPrincipal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn through(mut self, actors: &'a [Party]) -> Self {
+        self.actors = actors;
+        self.principal_digest = OnceLock::new();
+        self
+    }
+
+    /// Sets the OAuth client by which the principal sends the request, for states that only this client may use.
+    #[must_use]
+    pub fn client(mut self, client: impl Into<Option<&'a str>>) -> Self {
+        self.client = client.into();
         self.principal_digest = OnceLock::new();
         self
     }
@@ -111,8 +143,9 @@ impl<'a> Binding<'a> {
     /// Digests the principal under a key. A round likewise needs the digest twice.
     pub(crate) fn principal_under(&self, key: &Arc<PreparedKey>) -> Option<PrincipalDigest> {
         let principal = self.principal.as_ref()?;
-        let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), key.digest(principal)));
-        Some(if Arc::ptr_eq(known, key) { *digest } else { key.digest(principal) })
+        let digested = || key.digest(principal, self.actors, self.client);
+        let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), digested()));
+        Some(if Arc::ptr_eq(known, key) { *digest } else { digested() })
     }
 }
 
@@ -135,6 +168,37 @@ pub struct Principal<'a> {
     pub issuer: &'a str,
     /// The subject that the issuer vouches for.
     pub subject: &'a str,
+}
+
+/// A subject and its issuer, kept: an actor through which a principal acts, or a person on whose behalf a service does.
+///
+/// ```
+/// use mrtr_state::Party;
+///
+/// let agent = Party::new("https://id.example.com", "agent");
+/// assert_eq!((agent.issuer(), agent.subject()), ("https://id.example.com", "agent"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Party {
+    issuer: String,
+    subject: String,
+}
+
+impl Party {
+    /// Makes a party of an issuer and a subject.
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self { issuer: issuer.into(), subject: subject.into() }
+    }
+
+    /// Returns the issuer, which vouches for the subject.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Returns the subject that the issuer vouches for.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
 }
 
 /// A ring with what is derived from each of its keys, ready to seal and open.
@@ -173,8 +237,19 @@ impl PreparedKey {
         }
     }
 
-    pub(crate) fn digest(&self, principal: &Principal<'_>) -> PrincipalDigest {
+    pub(crate) fn digest(&self, principal: &Principal<'_>, actors: &[Party], client: Option<&str>) -> PrincipalDigest {
         let mut mac = self.principals.clone();
+        if !actors.is_empty() || client.is_some() {
+            // No issuer is this long, so no principal alone has the same digest.
+            mac.update(&u64::MAX.to_be_bytes());
+            mac.update(&(actors.len() as u64).to_be_bytes());
+            mac.update(&[u8::from(client.is_some())]);
+            let actors = actors.iter().flat_map(|actor| [actor.issuer.as_str(), actor.subject.as_str()]);
+            for part in actors.chain(client) {
+                mac.update(&(part.len() as u64).to_be_bytes());
+                mac.update(part.as_bytes());
+            }
+        }
         mac.update(&(principal.issuer.len() as u64).to_be_bytes());
         mac.update(principal.issuer.as_bytes());
         mac.update(principal.subject.as_bytes());

@@ -20,7 +20,7 @@ mod timestamp;
 mod token;
 mod token_use;
 
-pub use binding::{Binding, Principal};
+pub use binding::{Binding, Party, Principal};
 pub use digest::{AnswersDigest, ParamsDigest, ParamsKey};
 pub use error::{DigestError, KeyError, PayloadError, Refusal, SealError};
 pub use flow::{ALLOWED_SKEW, FlowProgress, Lifetimes, SealOptions};

@@ -4,7 +4,7 @@ use mrtr_flow::{Asked, Question};
 use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
 use mrtr_server::extend::{Host, ToolCall};
-use mrtr_server::{Caller, ProtocolError};
+use mrtr_server::{Caller, Identity, ProtocolError};
 use mrtr_state::{FlowProgress, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub(crate) struct CallBody {
     capabilities: ClientCapabilities,
     caller: Option<(String, String)>,
     tenant: Option<String>,
+    /// What the caller was granted then. A version that did not keep it left it out.
+    #[serde(default)]
+    identity: Option<Identity>,
     started: u64,
     ends: u64,
     round: u32,
@@ -27,12 +30,13 @@ pub(crate) struct CallBody {
 
 impl CallBody {
     pub(crate) fn of(call: &ToolCall) -> Self {
-        let progress = &call.flow_progress;
+        let (progress, caller) = (&call.flow_progress, call.identity.caller());
         Self {
             arguments: call.arguments.clone(),
             capabilities: call.capabilities.clone(),
-            caller: call.caller.as_ref().map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
-            tenant: call.tenant.clone(),
+            caller: caller.map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
+            tenant: call.identity.tenant().map(ToOwned::to_owned),
+            identity: Some(call.identity.clone()),
             started: progress.started().as_millis(),
             ends: progress.ends().as_millis(),
             round: progress.round(),
@@ -45,10 +49,18 @@ impl CallBody {
         let progress = FlowProgress::restore(record.flow, started, ends, self.round);
         let mut call = host.call(record.tool.clone(), self.arguments, progress);
         call.capabilities = self.capabilities;
-        call.caller = self.caller.map(|(issuer, subject)| Caller::new(issuer, subject));
-        call.tenant = self.tenant;
+        call.identity = self.identity.unwrap_or_else(|| of_last_version(self.caller, self.tenant));
         call.revision = record.revision;
         call
+    }
+}
+
+/// The identity in a task of a version that kept no more than this.
+fn of_last_version(caller: Option<(String, String)>, tenant: Option<String>) -> Identity {
+    let known = caller.map(|(issuer, subject)| Identity::of(Caller::new(issuer, subject))).unwrap_or_default();
+    match tenant {
+        Some(tenant) => known.for_tenant(tenant),
+        None => known,
     }
 }
 

@@ -28,7 +28,16 @@ impl Owner {
     pub fn new(audience: &str, caller: Option<&Caller>, tenant: Option<&str>) -> Self {
         let who = caller.map(|caller| (caller.issuer(), caller.subject())).unzip();
         let parts = [Some(audience), who.0, who.1, tenant];
-        Self(serde_json::to_string(&parts).expect("texts are JSON"))
+        let actors = caller.map(Caller::actors).unwrap_or_default();
+        let client = caller.and_then(Caller::bound_client);
+        let text = if actors.is_empty() && client.is_none() {
+            serde_json::to_string(&parts)
+        } else {
+            // Arrays, so that it is no account's text.
+            let actors: Vec<_> = actors.iter().map(|actor| (actor.issuer(), actor.subject())).collect();
+            serde_json::to_string(&(audience, who.0, who.1, tenant, actors, [client]))
+        };
+        Self(text.expect("texts are JSON"))
     }
 
     /// Restores an owner from the text that a store kept.

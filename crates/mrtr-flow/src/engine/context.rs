@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mrtr_schema::{ClientCapabilities, Json, LoggingLevel, Number, Revision};
-use mrtr_state::{FlowId, Principal, Sealer};
+use mrtr_state::{FlowId, Sealer};
 use sha2::{Digest, Sha256};
 
 use super::environment::{Environment, LazyFlow};
 use super::registered_inputs::Inputs;
 use super::sink::JournalSink;
 use super::stop::StopSignal;
+use crate::identity::{Caller, Identity};
 
 /// Everything that a run has besides its journal.
 ///
@@ -38,7 +39,7 @@ pub struct RunContext {
     pub(crate) lazy_flow: LazyFlow,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     #[doc(hidden)]
-    pub caller: Option<Caller>,
+    pub identity: Identity,
     #[doc(hidden)]
     pub sink: Option<Arc<dyn JournalSink>>,
     /// Stops the run from outside.
@@ -149,7 +150,7 @@ impl RunContext {
             revision,
             lazy_flow: flow.into(),
             capabilities,
-            caller: None,
+            identity: Identity::anonymous(),
             sink: None,
             stop: None,
             runner: Runner::Round,
@@ -172,7 +173,15 @@ impl RunContext {
     /// Says who sent the request: a handler finds it as [`Flow::principal`](crate::Flow::principal).
     #[must_use]
     pub fn caller(mut self, caller: Caller) -> Self {
-        self.caller = Some(caller);
+        self.identity = Identity::of(caller);
+        self
+    }
+
+    /// Says who sent the request, and what the transport knows of them: a handler finds it as
+    /// [`Flow::identity`](crate::Flow::identity).
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = identity;
         self
     }
 
@@ -280,47 +289,6 @@ impl fmt::Debug for RunContext {
 
 /// The number of times that a flow is shed at most.
 const MOST_SHEDS: u32 = 3;
-
-/// The sender of a request: a subject, and the issuer that vouches for it.
-///
-/// ```
-/// use mrtr_flow::Caller;
-///
-/// let ann = Caller::new("https://id.example.com", "ann");
-/// assert_eq!((ann.issuer(), ann.subject()), ("https://id.example.com", "ann"));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    issuer: String,
-    subject: String,
-}
-
-impl Caller {
-    /// Makes a caller of an issuer and a subject.
-    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
-        Self { issuer: issuer.into(), subject: subject.into() }
-    }
-
-    /// Returns the issuer, which vouches for the subject.
-    pub fn issuer(&self) -> &str {
-        &self.issuer
-    }
-
-    /// Returns the subject that the issuer vouches for.
-    pub fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    /// Returns the caller in the form that the binding of a state takes.
-    ///
-    /// ```
-    /// let ann = mrtr_flow::Caller::new("https://id.example.com", "ann");
-    /// assert_eq!(ann.principal().subject, "ann");
-    /// ```
-    pub fn principal(&self) -> Principal<'_> {
-        Principal { issuer: &self.issuer, subject: &self.subject }
-    }
-}
 
 /// Takes what a flow says while it runs. A runner sets it with [`RunContext::notifications`].
 ///

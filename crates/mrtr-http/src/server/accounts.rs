@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
+use mrtr_server::Identity;
 use mrtr_server::transport::{Account, CallerKey, FairPool, Holding};
 
-use super::authenticate::Identity;
 use super::budget::ReservedBytes;
 use super::heavy_requests::HeavyRequests;
 use super::http2_streams::{PIECE, Reader};
@@ -52,21 +52,22 @@ enum Owner {
 
 impl Owner {
     fn new(identity: &Identity, address: Option<IpAddr>) -> Self {
-        if identity.caller.is_some() { Self::Known(identity.clone()) } else { Self::Anonymous(address) }
+        if identity.is_anonymous() { Self::Anonymous(address) } else { Self::Known(identity.clone()) }
     }
 
     fn key(&self) -> CallerKey {
         match self {
-            Self::Known(Identity { caller: Some(caller), tenant }) => CallerKey::of(caller, tenant.as_deref()),
-            Self::Anonymous(Some(address)) => CallerKey::address(*address),
-            Self::Known(_) | Self::Anonymous(None) => CallerKey::unknown(),
+            Self::Known(identity) => {
+                identity.caller().map_or(CallerKey::unknown(), |caller| CallerKey::of(caller, identity.tenant()))
+            }
+            Self::Anonymous(address) => address.map_or(CallerKey::unknown(), CallerKey::address),
         }
     }
 
     fn is(&self, identity: &Identity, address: Option<IpAddr>) -> bool {
         match self {
-            Self::Known(known) => known == identity,
-            Self::Anonymous(known) => identity.caller.is_none() && *known == address,
+            Self::Known(known) => known.owns_as(identity),
+            Self::Anonymous(known) => identity.is_anonymous() && *known == address,
         }
     }
 }

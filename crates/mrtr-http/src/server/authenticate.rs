@@ -5,7 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 use http::HeaderValue;
 use http::request::Parts;
-use mrtr_server::Caller;
+use mrtr_server::Identity;
 
 /// Decides who sends a request. The endpoint asks for every request, since a state grants nothing.
 ///
@@ -32,51 +32,13 @@ use mrtr_server::Caller;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let (head, ()) = http::Request::post("/mcp").header("authorization", "Bearer secret").body(()).unwrap().into_parts();
-/// assert_eq!(OneToken.authenticate(&head).await.unwrap().caller.unwrap().subject(), "ann");
+/// assert_eq!(OneToken.authenticate(&head).await.unwrap().caller().unwrap().subject(), "ann");
 /// # }
 /// ```
 #[async_trait]
 pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
     /// Returns the sender of a request with this head, or the credentials that the sender must show.
     async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge>;
-}
-
-/// The sender of a request.
-///
-/// ```
-/// use mrtr_http::Identity;
-/// use mrtr_server::Caller;
-///
-/// let ann = Identity::of(Caller::new("https://id.example.com", "ann")).for_tenant("acme");
-/// assert_eq!(ann.tenant.as_deref(), Some("acme"));
-/// assert!(Identity::anonymous().caller.is_none());
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Identity {
-    /// The caller. `None` means that the sender is anonymous.
-    pub caller: Option<Caller>,
-    /// The tenant on whose behalf the caller acts.
-    pub tenant: Option<String>,
-}
-
-impl Identity {
-    /// Creates the identity of this caller, without a tenant.
-    pub fn of(caller: Caller) -> Self {
-        Self { caller: Some(caller), tenant: None }
-    }
-
-    /// Creates the identity of a caller that is not known.
-    pub fn anonymous() -> Self {
-        Self::default()
-    }
-
-    /// Sets the tenant on whose behalf the caller acts.
-    #[must_use]
-    pub fn for_tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.tenant = Some(tenant.into());
-        self
-    }
 }
 
 /// The credentials that a caller must send: the value of `WWW-Authenticate`.

@@ -131,13 +131,13 @@ const PART: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
+    use mrtr_server::Identity;
     use mrtr_server::transport::FairPool;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     use super::*;
     use crate::server::accounts::Pools;
-    use crate::server::authenticate::Identity;
     use crate::server::heavy_requests::HeavyRequests;
 
     const MAX: usize = 4 * PART;

@@ -13,11 +13,11 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
 use mrtr_server::transport::{FairPool, Holding, Inventory, Permit, Received};
-use mrtr_server::{Context, Reply, Server};
+use mrtr_server::{Context, Identity, Reply, Server};
 use tower_service::Service;
 
 use super::accounts::{Accounts, Charges, Pools};
-use super::authenticate::{Anonymous, Authenticator, Identity};
+use super::authenticate::{Anonymous, Authenticator};
 use super::budget::{BodyReservation, UNCOUNTED};
 use super::config::{Callers, EndpointConfig, all_capabilities};
 use super::forwarded::{ForwardedHeader, Proxies};
@@ -382,10 +382,7 @@ impl Endpoint {
 
     pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity, accounts: &Accounts) -> Context<'h> {
         let revision = self.config.revision;
-        let mut context = Context::new().revision(revision).account(accounts.key()).caller(identity.caller);
-        if let Some(tenant) = identity.tenant {
-            context = context.tenant(tenant);
-        }
+        let mut context = Context::new().revision(revision).account(accounts.key()).identity(identity);
         if revision.has(Feature::MirroredHeaders) {
             context = context.headers(head::mirrored(&head.headers));
         }

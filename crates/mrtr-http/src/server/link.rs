@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use http::request::Parts;
+use mrtr_server::Identity;
 use mrtr_server::transport::Holding;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::accounts::{Accounts, Pools};
-use super::authenticate::Identity;
 use super::config::EndpointConfig;
 use super::http2_streams::Reader;
 

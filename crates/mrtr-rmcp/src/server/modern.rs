@@ -3,14 +3,13 @@
 use bytes::Bytes;
 use futures_util::StreamExt;
 use mrtr_server::transport::ReplyStream;
-use mrtr_server::{Reply, Server};
+use mrtr_server::{Context, Identity, Reply, Server};
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, RequestContext, SubscriptionSink};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
 use super::message::{self, FromServer, no_response};
-use crate::identity::Identity;
 
 /// Returns true if a request is of the modern era: rmcp has settled that with its client.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
@@ -28,7 +27,7 @@ pub(super) async fn call(
     params["_meta"] = meta(context)?;
     let body = message::request(&context.id, method, &params);
     let answered = async {
-        match server.handle(body, identity.context().received(server.arrival())).await {
+        match server.handle(body, Context::new().identity(identity.clone()).received(server.arrival())).await {
             Reply::Message { body, .. } => FromServer::response(&body),
             Reply::Stream(messages) => relay(messages, &context.peer).await,
             _ => Err(no_response()),
@@ -88,7 +87,7 @@ pub(super) fn subscription(
 
 /// Passes on notifications of changes, for as long as our server sends them.
 pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) {
-    let reply = server.handle(subscription, identity.context()).await;
+    let reply = server.handle(subscription, Context::new().identity(identity.clone())).await;
     let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return };
     while let Some(message) = messages.next().await {
         let Ok(FromServer::Notification(Some(notification))) = FromServer::read(&message) else { continue };

@@ -9,12 +9,12 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use mrtr_server::Sealer;
+use mrtr_server::{Identity, Sealer};
 use rmcp::model::Extensions;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::identity::{Identify, Identity};
+use crate::identity::{Identify, owner_bytes};
 
 /// A tower layer for rmcp's HTTP service that binds each session to the caller who opened it.
 ///
@@ -62,14 +62,14 @@ impl SessionOwners {
 
     /// Returns the id that a client gets in place of rmcp's.
     fn sealed(&self, session: &HeaderValue, owner: &Identity) -> Option<HeaderValue> {
-        let sealed = self.sealer.seal_at_rest(KIND, &owner.to_bytes(), session.as_bytes());
+        let sealed = self.sealer.seal_at_rest(KIND, &owner_bytes(owner), session.as_bytes());
         BASE64_URL_SAFE_NO_PAD.encode(sealed).try_into().ok()
     }
 
     /// Returns rmcp's id, if this caller is the one that got it.
     fn opened(&self, session: &HeaderValue, caller: &Identity) -> Option<HeaderValue> {
         let sealed = BASE64_URL_SAFE_NO_PAD.decode(session.as_bytes()).ok()?;
-        let opened = self.sealer.open_at_rest(KIND, &caller.to_bytes(), &sealed).ok()?;
+        let opened = self.sealer.open_at_rest(KIND, &owner_bytes(caller), &sealed).ok()?;
         opened.try_into().ok()
     }
 
@@ -169,7 +169,7 @@ struct Checked(Identity);
 pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
     let Some(parts) = extensions.get::<Parts>() else { return false };
     let is_checked = parts.extensions.get::<Checked>().is_some_and(|Checked(caller)| caller == identity);
-    parts.headers.contains_key(SESSION_ID) && *identity != Identity::default() && !is_checked
+    parts.headers.contains_key(SESSION_ID) && !identity.owns_as(&Identity::anonymous()) && !is_checked
 }
 
 const SESSION_ID: &str = "mcp-session-id";

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use mrtr_server::transport::{HeaderClaim, LegacyReply, Received, SessionId, SessionStream};
-use mrtr_server::{Reply, Server};
+use mrtr_server::{Context, Identity, Reply, Server};
 use rmcp::model::InitializeRequestParams;
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
@@ -19,7 +19,6 @@ use serde_json::Value;
 
 use super::message::{self, FromServer, no_response};
 use super::{modern, owners};
-use crate::identity::Identity;
 use call::OpenCall;
 
 /// A session of our server's. It ends when this is dropped.
@@ -69,7 +68,7 @@ impl Session {
 
     /// Has our server answer a message.
     async fn answer(&self, body: Bytes) -> LegacyReply {
-        let context = self.identity.context().received(self.server.arrival());
+        let context = Context::new().identity(self.identity.clone()).received(self.server.arrival());
         match self.server.receive(body, context).await {
             Received::Reply(reply) => LegacyReply::Modern(reply),
             Received::Legacy(message) => {
@@ -122,7 +121,7 @@ impl Session {
     pub(super) async fn listen(&self, peer: &Peer<RoleServer>) {
         let Some(id) = &self.id else { return };
         while !peer.is_transport_closed() {
-            let context = self.identity.context();
+            let context = Context::new().identity(self.identity.clone());
             let Ok(events) = self.server.sessions().listen(id.as_str(), &context, &HeaderClaim::Missing, None) else {
                 return;
             };
@@ -135,7 +134,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
-            self.server.sessions().end(id.as_str(), &self.identity.context());
+            self.server.sessions().end(id.as_str(), &Context::new().identity(self.identity.clone()));
         }
     }
 }

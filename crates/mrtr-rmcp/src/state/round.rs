@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use mrtr_schema::{RawMembers, Revision};
-use mrtr_server::Sealer;
+use mrtr_server::{Identity, Sealer};
 use mrtr_state::{AnswersDigest, Binding, Opened, Payload, SealError, SealOptions, TokenUse};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -13,7 +13,6 @@ use rmcp::model::{
 };
 use serde::Serialize;
 
-use crate::identity::Identity;
 
 /// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes
 /// it.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mrtr_flow::for_server::{LazyFlow, RoundJournal, internal_error, resolve_manual_questions};
-use mrtr_flow::{Caller, Failure, FailureKind, Journal, ProtocolError, RunContext, RunReport};
+use mrtr_flow::{Caller, Failure, Identity, FailureKind, Journal, ProtocolError, RunContext, RunReport};
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
 use mrtr_state::{FlowId, FlowProgress, Sealer};
@@ -155,6 +155,8 @@ pub struct ExtensionRequest<'a> {
     pub caller: Option<&'a Caller>,
     /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
+    /// All that the transport knows of the sender.
+    pub identity: &'a Identity,
 }
 
 /// A call of a tool, as the server offers it to extensions. Nothing of it is copied unless an extension takes it.
@@ -179,8 +181,7 @@ pub struct OfferedCall<'a> {
     pub(crate) flow: &'a LazyFlow,
     pub(crate) revision: Revision,
     pub(crate) capabilities: &'a ClientCapabilities,
-    pub(crate) caller: Option<&'a Caller>,
-    pub(crate) tenant: Option<&'a str>,
+    pub(crate) identity: &'a Identity,
     pub(crate) account: Option<&'a CallerKey>,
 }
 
@@ -222,12 +223,17 @@ impl<'a> OfferedCall<'a> {
 
     /// The caller who sent it.
     pub fn caller(&self) -> Option<&'a Caller> {
-        self.caller
+        self.identity.caller()
     }
 
     /// The tenant on whose behalf the caller sent it.
     pub fn tenant(&self) -> Option<&'a str> {
-        self.tenant
+        self.identity.tenant()
+    }
+
+    /// All that the transport knows of the sender.
+    pub fn identity(&self) -> &'a Identity {
+        self.identity
     }
 
     /// The account that the transport names. It tells apart callers that no issuer vouches for, for example by address.
@@ -254,8 +260,7 @@ impl<'a> OfferedCall<'a> {
             flow_progress: self.flow.flow_progress(&self.parts.shared.environment),
             revision: self.revision,
             capabilities: self.capabilities.clone(),
-            caller: self.caller.cloned(),
-            tenant: self.tenant.map(ToOwned::to_owned),
+            identity: self.identity.clone(),
         }
     }
 }
@@ -297,10 +302,8 @@ pub struct ToolCall {
     pub revision: Revision,
     /// The capabilities that the client declared.
     pub capabilities: ClientCapabilities,
-    /// The caller who sent it.
-    pub caller: Option<Caller>,
-    /// The tenant on whose behalf the caller sent it.
-    pub tenant: Option<String>,
+    /// The sender, with what it was granted then.
+    pub identity: Identity,
 }
 
 impl ToolCall {
@@ -318,7 +321,7 @@ impl ToolCall {
         let environment = Arc::clone(&server.shared.environment);
         let capabilities = Arc::new(self.capabilities.clone());
         let mut context = RunContext::new(environment, self.revision, self.flow_progress, capabilities);
-        context.caller = self.caller.clone();
+        context.identity = self.identity.clone();
         context.strict = tool.settings.strict;
         let mut context = adjust(context);
         // The author's word on one tool counts more than that on all tools.
@@ -382,8 +385,7 @@ impl Host {
             flow_progress,
             revision: Revision::default(),
             capabilities: ClientCapabilities::default(),
-            caller: None,
-            tenant: None,
+            identity: Identity::anonymous(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use mrtr_flow::{Caller, ProtocolError};
+use mrtr_flow::{Caller, Identity, ProtocolError};
 use mrtr_schema::{ErrorObject, Revision};
 
 /// A layer around every request: it may refuse a request before it runs, and hears how the request ended.
@@ -69,6 +69,8 @@ pub struct RequestInfo<'a> {
     pub caller: Option<&'a Caller>,
     /// The tenant on whose behalf the caller sent it.
     pub tenant: Option<&'a str>,
+    /// All that the transport knows of the sender: scopes, groups, the client.
+    pub identity: &'a Identity,
     /// The revision.
     pub revision: Revision,
     /// True if it brings a state, and so is not the first round.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mrtr_flow::Caller;
+use mrtr_flow::{Caller, Identity};
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::Timestamp;
 
@@ -62,14 +62,28 @@ impl<'h> Context<'h> {
     /// Sets the caller who sent the request. The transport has verified it.
     #[must_use]
     pub fn caller(mut self, caller: impl Into<Option<Caller>>) -> Self {
-        self.caller.caller = caller.into();
+        self.caller.identity = caller.into().map(Identity::of).unwrap_or_default();
+        self
+    }
+
+    /// Sets all that the transport knows of the sender, who it has verified: the caller, the tenant, scopes, groups.
+    ///
+    /// ```
+    /// use mrtr_server::{Caller, Context, Identity};
+    ///
+    /// let ann = Identity::of(Caller::new("https://id.example.com", "ann")).with_scopes(["files:read"]);
+    /// let context = Context::new().identity(ann);
+    /// ```
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.caller.identity = identity;
         self
     }
 
     /// Sets the tenant on whose behalf the caller sent it, where one server serves several tenants.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.caller.tenant = Some(tenant.into());
+        self.caller.identity = self.caller.identity.for_tenant(tenant);
         self
     }
 

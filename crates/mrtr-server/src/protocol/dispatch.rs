@@ -78,8 +78,9 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
     let info = RequestInfo {
         method: &request.method,
         name: request.name.as_deref(),
-        caller: request.context.caller.as_ref(),
-        tenant: request.context.tenant.as_deref(),
+        caller: request.context.identity.caller(),
+        tenant: request.context.identity.tenant(),
+        identity: &request.context.identity,
         revision: request.context.revision,
         is_retry: request.params.get("requestState").is_some(),
     };

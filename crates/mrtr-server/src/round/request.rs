@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use mrtr_flow::for_server::internal_error;
-use mrtr_flow::{Caller, NotificationSink};
+use mrtr_flow::{Identity, NotificationSink};
 use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError, Revision};
 use mrtr_state::Timestamp;
 use serde_json::value::RawValue;
@@ -24,8 +24,7 @@ pub(crate) struct CallerContext<'h> {
     /// The claims of headers about the arguments, by the rest of the name after the prefix; `None` over a transport
     /// without headers.
     pub(crate) mirrored: Option<Vec<(Cow<'h, str>, HeaderClaim<'h>)>>,
-    pub(crate) caller: Option<Caller>,
-    pub(crate) tenant: Option<String>,
+    pub(crate) identity: Identity,
     /// In one place: a request that says it all itself has nothing there.
     pub(crate) client: Option<Arc<KnownClient>>,
     /// The time at which it came in.
@@ -38,8 +37,7 @@ pub(crate) struct CallerContext<'h> {
 impl<'h> CallerContext<'h> {
     /// The account in which the server counts what it keeps for the request.
     pub(crate) fn account_key(&self) -> CallerKey {
-        let tenant = self.tenant.as_deref();
-        match (&self.account, &self.caller, tenant) {
+        match (&self.account, self.identity.caller(), self.identity.tenant()) {
             (Some(account), ..) => CallerKey::clone(account),
             (None, Some(caller), tenant) => CallerKey::of(caller, tenant),
             (None, None, Some(tenant)) => CallerKey::opaque(tenant.as_bytes()),
@@ -50,11 +48,11 @@ impl<'h> CallerContext<'h> {
     /// Returns the context with all its parts owned, for work that outlives the request's own headers. It takes over
     /// the permit of the transport.
     pub(crate) fn into_owned(self) -> CallerContext<'static> {
-        let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
+        let Self { revision, mirrored, identity, client, received, permit, account } = self;
         let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());
         let mirrored = mirrored.map(|claims| claims.into_iter().map(owned).collect());
         let permit = permit.and_then(Held::into_owned);
-        CallerContext { revision, mirrored, caller, tenant, client, received, permit, account }
+        CallerContext { revision, mirrored, identity, client, received, permit, account }
     }
 
     /// The client, if it can be asked while its request waits.
@@ -146,8 +144,9 @@ impl<'a> Request<'a> {
             params: &self.params,
             revision: self.context.revision,
             capabilities: &self.capabilities,
-            caller: self.context.caller.as_ref(),
-            tenant: self.context.tenant.as_deref(),
+            caller: self.context.identity.caller(),
+            tenant: self.context.identity.tenant(),
+            identity: &self.context.identity,
         }
     }
 

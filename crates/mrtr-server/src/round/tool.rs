@@ -142,8 +142,7 @@ impl<'a> ToolRound<'a> {
             flow: &self.round.lazy_flow,
             revision: self.round.revision(),
             capabilities: &request.capabilities,
-            caller: request.context.caller.as_ref(),
-            tenant: request.context.tenant.as_deref(),
+            identity: &request.context.identity,
             account: request.context.account.as_deref(),
         }
     }

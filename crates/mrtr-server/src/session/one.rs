@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mrtr_flow::{Caller, Clock, StopReason};
+use mrtr_flow::{Clock, Identity, StopReason};
 use mrtr_schema::{ClientCapabilities, LoggingLevel, RequestId, Revision};
 use mrtr_state::Timestamp;
 use tokio::sync::watch;
@@ -21,15 +21,23 @@ use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
 
 /// The caller and tenant that a session belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Owner {
-    pub(super) caller: Option<Caller>,
-    tenant: Option<String>,
-}
+#[derive(Debug, Clone)]
+pub(super) struct Owner(Identity);
 
 impl Owner {
     pub(super) fn of(context: &Context<'_>) -> Self {
-        Self { caller: context.caller.caller.clone(), tenant: context.caller.tenant.clone() }
+        Self(context.caller.identity.clone())
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        !self.0.is_anonymous()
+    }
+}
+
+/// A session stays its caller's when the caller has other scopes or groups than before.
+impl PartialEq for Owner {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.owns_as(&other.0)
     }
 }
 

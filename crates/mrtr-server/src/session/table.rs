@@ -103,7 +103,7 @@ impl Sessions {
         let (owner, key) = (Owner::of(context), context.caller.account_key());
         let id = SessionId::random(&table.random);
         let beginning = table.beginning.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = table.take_slot(&table.slots.account(&key), owner.caller.is_some())?;
+        let slot = table.take_slot(&table.slots.account(&key), owner.is_known())?;
         let account = table.bytes.account(&key);
         let memory = Memory::new(table.limits.bytes_of_session, account.clone());
         let mut declared = memory.share();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mrtr_flow::{Caller, Journal, RunContext};
+use mrtr_flow::{Journal, RunContext};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
     CallToolResult, ContentBlock, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json, MethodResult,
@@ -260,8 +260,7 @@ impl Conversation {
         let params = serde_json::to_string(&self.params).ok()?;
         let params = RawMembers::parse(&params).ok()?;
         let binding = Binding::new(revision, &self.method, &params).ok()?;
-        let binding = binding.principal(self.client.context.caller.caller.as_ref().map(Caller::principal));
-        let binding = binding.tenant(self.client.context.caller.tenant.as_deref());
+        let binding = self.client.context.caller.identity.bind(binding);
         let shared = &self.client.server.parts().shared;
         let opened = shared.sealer.open::<Journal>(&state, &binding, shared.clock.now()).ok()?;
         let capabilities = Arc::new(self.client.capabilities.clone());

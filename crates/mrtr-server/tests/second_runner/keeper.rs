@@ -10,7 +10,7 @@ use mrtr_flow::{
 };
 use mrtr_schema::{CallToolResult, ContentBlock, Json, JsonObject, Revision};
 use mrtr_server::extend::{Extension, ExtensionMessage, ExtensionReply, ExtensionRequest, Host, OfferedCall, ToolCall};
-use mrtr_server::{Caller, Failure, ProtocolError};
+use mrtr_server::{Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -33,8 +33,7 @@ struct Row {
     tool: String,
     arguments: String,
     capabilities: String,
-    caller: Option<(String, String)>,
-    tenant: Option<String>,
+    identity: String,
     revision: String,
     flow: [u8; 16],
     times: [u64; 2],
@@ -103,8 +102,7 @@ impl Keeper {
                 tool: call.tool.clone(),
                 arguments: call.arguments.as_str().to_owned(),
                 capabilities: serde_json::to_string(&call.capabilities).unwrap(),
-                caller: call.caller.as_ref().map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
-                tenant: call.tenant.clone(),
+                identity: serde_json::to_string(&call.identity).unwrap(),
                 revision: call.revision.to_string(),
                 flow: *call.flow_progress.flow().as_bytes(),
                 times: [call.flow_progress.started().as_millis(), call.flow_progress.ends().as_millis()],
@@ -145,8 +143,7 @@ impl Keeper {
         let flow_progress = FlowProgress::restore(FlowId::from_bytes(row.flow), started, ends, 1);
         let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), flow_progress);
         call.capabilities = serde_json::from_str(&row.capabilities).unwrap();
-        call.caller = row.caller.map(|(issuer, subject)| Caller::new(issuer, subject));
-        call.tenant = row.tenant;
+        call.identity = serde_json::from_str(&row.identity).unwrap();
         call.revision = row.revision.parse().unwrap();
         let signal = StopSignal::new();
         self.signals.lock().unwrap().insert(id.to_owned(), signal.clone());

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
+use mrtr_server::Context;
 use mrtr_server::transport::{HeaderClaim, Received, SessionId, SessionStream};
 use rmcp::model::{ClientResult, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
@@ -72,7 +73,7 @@ impl Drop for OpenCall<'_> {
         }
         let Ok(runtime) = Handle::try_current() else { return };
         let Session { server, id, identity, .. } = self.session;
-        let (server, session, context) = (server.clone(), id.clone(), identity.context());
+        let (server, session, context) = (server.clone(), id.clone(), Context::new().identity(identity.clone()));
         let cancelled = message::notification("notifications/cancelled", &json!({ "requestId": self.id }));
         runtime.spawn(async move {
             if let Received::Legacy(message) = server.receive(cancelled, context).await {

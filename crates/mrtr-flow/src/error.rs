@@ -156,6 +156,34 @@ impl ProtocolError {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
+    /// Makes the error for a caller that may not do this. Its reason belongs into the log: the caller learns none.
+    pub fn not_allowed() -> Self {
+        Self::new(ErrorCode::NOT_ALLOWED, "This is not allowed")
+    }
+
+    /// Makes the error for credentials that lack scopes. Name all that the operation needs, so that the caller asks its
+    /// issuer once.
+    ///
+    /// ```
+    /// use mrtr_flow::ProtocolError;
+    ///
+    /// let error = ProtocolError::missing_scopes(["files:write".to_owned()]);
+    /// assert_eq!(error.required_scopes(), ["files:write"]);
+    /// ```
+    pub fn missing_scopes(scopes: impl IntoIterator<Item = String>) -> Self {
+        let scopes: Vec<String> = scopes.into_iter().collect();
+        let text = format!("The credentials lack scopes that this needs: {}", scopes.join(" "));
+        let data = serde_json::json!({ "requiredScopes": scopes });
+        let mut error = ErrorObject::new(ErrorCode::NOT_ALLOWED, text);
+        error.data = Some(data.into());
+        Self::from(error)
+    }
+
+    /// Returns the scopes that the credentials lack, if that is the error.
+    pub fn required_scopes(&self) -> Vec<String> {
+        required_scopes(self.object())
+    }
+
     /// Makes the error for a resource that does not exist. The handler of a template returns it for a URI that leads
     /// nowhere. The server sends it with the URI, under the code that the revision has for it.
     ///
@@ -409,4 +437,15 @@ pub fn contain<R>(run: impl FnOnce() -> R) -> Result<R, Panicked> {
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")
+}
+
+/// Returns the scopes that an error says are missing.
+pub(crate) fn required_scopes(error: &ErrorObject) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data {
+        required_scopes: Vec<String>,
+    }
+    let data = error.data.as_ref().filter(|_| error.code == ErrorCode::NOT_ALLOWED);
+    data.and_then(|data| data.to::<Data>().ok()).map(|data| data.required_scopes).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ pub(crate) mod middleware;
 pub(crate) mod names;
 pub(crate) mod output;
 pub(crate) mod parts;
+pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod settings;

@@ -9,5 +9,6 @@ pub use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};
 pub use crate::definition::extension_reply::{ExtensionNotice, ExtensionNotices};
 pub use crate::definition::flow_output::FlowOutput;
 pub use crate::definition::middleware::{Middleware, RequestInfo};
+pub use crate::definition::policy::{Decision, Operation, Policy, Standing};
 pub use crate::support::lease_thread::{HeldLease, LeaseEnd, LeaseThread, RenewAll, Renewal};
 pub use crate::support::shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

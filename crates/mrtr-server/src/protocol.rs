@@ -6,6 +6,7 @@ mod client_meta;
 pub(crate) mod context;
 pub(crate) mod dispatch;
 pub(crate) mod era;
+pub(crate) mod gate;
 pub(crate) mod offers;
 pub(crate) mod reply;
 mod route;

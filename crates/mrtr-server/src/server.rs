@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mrtr_flow::for_server::{ByName, Extensions, Inputs};
-use mrtr_flow::{Clock, DEFAULT_RUN_DEADLINE, Environment, SystemClock};
+use mrtr_flow::{Clock, DEFAULT_RUN_DEADLINE, Environment, Identity, SystemClock};
 use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaCheck};
 use mrtr_state::Sealer;
 use serde_json::Value;
@@ -16,13 +16,14 @@ use serde_json::Value;
 use crate::definition::extension::{Extension, Host};
 use crate::definition::middleware::Middleware;
 use crate::definition::parts::{Lists, Parts, ResultWriter, Shared, reservation_thread};
+use crate::definition::policy::{Access, Policy};
 use crate::definition::prompt::Prompt;
 use crate::definition::resource::{Resource, ResourceTemplate};
 use crate::definition::tool::Tool;
 use crate::error::BuildError;
 use crate::protocol::admit::{self, Admission};
 use crate::protocol::context::{Arrival, Context};
-use crate::protocol::dispatch;
+use crate::protocol::{dispatch, gate};
 use crate::protocol::offers::Inventory;
 use crate::protocol::offers::Offers;
 use crate::protocol::reply::Reply;
@@ -85,6 +86,7 @@ impl Server {
             lists: Lists { page_size: Builder::DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
             extensions: Vec::new(),
             middleware: Vec::new(),
+            access: Access::default(),
             mistake: None,
             legacy: Legacy::default(),
             session_limits: SessionLimits::default(),
@@ -154,6 +156,20 @@ impl Server {
     /// ```
     pub fn inventory(&self) -> Inventory {
         Inventory::of(&self.0.parts)
+    }
+
+    /// Returns the scopes that a request needs, as far as its method and the name in it tell: for a challenge to a
+    /// caller without credentials.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Server, Tool};
+    /// let write = Tool::new("write", async |_: Flow| Ok::<_, Failure>("written")).scopes(["files:write"]);
+    /// let server = Server::builder("files", "1.0.0").tool(write).build()?;
+    /// assert_eq!(server.required_scopes("tools/call", Some("write")), ["files:write"]);
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn required_scopes(&self, method: &str, name: Option<&str>) -> Vec<String> {
+        gate::scopes(&self.0.parts, method, name).to_vec()
     }
 
     /// The server's offers by name, for a host that has offers of its own beside these.
@@ -307,6 +323,7 @@ pub struct Builder {
     lists: Lists,
     extensions: Vec<Arc<dyn Extension>>,
     middleware: Vec<Arc<dyn Middleware>>,
+    access: Access,
     /// The first mistake that was noticed before the server was built.
     mistake: Option<BuildError>,
     legacy: Legacy,
@@ -449,6 +466,28 @@ impl Builder {
         self
     }
 
+    /// Asks this policy what callers may do: in every round of every method, and for each entry of a list.
+    ///
+    /// A list depends on who asks then: clients may keep it for themselves alone, whatever
+    /// [`list_caching`](Self::list_caching) says.
+    pub fn policy(mut self, policy: impl Policy) -> Self {
+        self.access.policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Says which other scopes, groups or roles satisfy a scope: the function is asked when the credentials do not have
+    /// the scope by its name.
+    ///
+    /// ```
+    /// # use mrtr_server::Server;
+    /// let builder = Server::builder("files", "1.0.0")
+    ///     .satisfies(|caller, scope| caller.has_scope("admin") || (scope == "files:read" && caller.is_in("staff")));
+    /// ```
+    pub fn satisfies(mut self, satisfies: impl Fn(&Identity, &str) -> bool + Send + Sync + 'static) -> Self {
+        self.access.satisfies = Some(Arc::new(satisfies));
+        self
+    }
+
     /// Lets handlers ask clients for an application's own input, if those clients declare it.
     ///
     /// The published protocol knows three kinds of input and no others, so a server asks for another only if it was
@@ -564,7 +603,7 @@ impl Builder {
             #[cfg(feature = "testing")]
             causes: crate::support::causes::Causes::default(),
         };
-        let parts = Parts {
+        let mut parts = Parts {
             reservations: reservation_thread(&shared.clock),
             results: ResultWriter::new(self.info),
             instructions: self.instructions,
@@ -576,7 +615,12 @@ impl Builder {
             lists: self.lists,
             extensions: self.extensions,
             middleware: self.middleware,
+            access: self.access,
         };
+        parts.access.is_asked = parts.access.policy.is_some() || parts.needs_scopes();
+        if parts.access.policy.is_some() {
+            parts.lists.caching.keep_private();
+        }
         let parts = Arc::new(parts);
         for extension in &parts.extensions {
             extension.attached(Host::of(&parts));

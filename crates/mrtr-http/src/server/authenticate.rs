@@ -1,11 +1,14 @@
 //! Authentication: the sender of a request, decided from its head before its body is read.
 
 use std::fmt;
+use std::ops::Deref;
 
 use async_trait::async_trait;
-use http::HeaderValue;
 use http::request::Parts;
 use mrtr_server::Identity;
+
+use super::challenge::Challenge;
+use super::public_url::PublicUrl;
 
 /// Decides who sends a request. The endpoint asks for every request, since a state grants nothing.
 ///
@@ -13,8 +16,7 @@ use mrtr_server::Identity;
 /// caller away, who may come again.
 ///
 /// ```
-/// use http::request::Parts;
-/// use mrtr_http::{Authenticator, Challenge, Identity};
+/// use mrtr_http::{Authenticator, Challenge, Identity, RequestHead};
 /// use mrtr_server::Caller;
 ///
 /// #[derive(Debug)]
@@ -22,58 +24,84 @@ use mrtr_server::Identity;
 ///
 /// #[async_trait::async_trait]
 /// impl Authenticator for OneToken {
-///     async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
-///         match head.headers.get("authorization").map(http::HeaderValue::as_bytes) {
-///             Some(b"Bearer secret") => Ok(Identity::of(Caller::new("https://id.example.com", "ann"))),
-///             _ => Err(Challenge::new("Bearer")),
+///     async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
+///         match head.bearer() {
+///             Some("secret") => Ok(Identity::of(Caller::new("https://id.example.com", "ann"))),
+///             _ => Err(Challenge::bearer()),
 ///         }
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let (head, ()) = http::Request::post("/mcp").header("authorization", "Bearer secret").body(()).unwrap().into_parts();
-/// assert_eq!(OneToken.authenticate(&head).await.unwrap().caller().unwrap().subject(), "ann");
+/// assert_eq!(OneToken.authenticate(&RequestHead::from(&head)).await.unwrap().caller().unwrap().subject(), "ann");
 /// # }
 /// ```
 #[async_trait]
 pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
     /// Returns the sender of a request with this head, or the credentials that the sender must show.
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge>;
-}
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge>;
 
-/// The credentials that a caller must send: the value of `WWW-Authenticate`.
-///
-/// ```
-/// use mrtr_http::Challenge;
-///
-/// let who_are_you = Challenge::new(r#"Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource""#);
-/// let not_enough = Challenge::new(r#"Bearer error="insufficient_scope", scope="files:write""#).forbidden();
-/// assert_ne!(who_are_you, not_enough);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Challenge {
-    pub(super) value: HeaderValue,
-    pub(super) is_forbidden: bool,
-}
-
-impl Challenge {
-    /// Creates a challenge with a value such as `Bearer resource_metadata="https://…"`. The endpoint answers it
-    /// with 401.
-    ///
-    /// A value that no header can hold becomes `Bearer`: a rejection always names a scheme that the caller can use.
-    pub fn new(value: impl Into<String>) -> Self {
-        let value = HeaderValue::try_from(value.into()).unwrap_or_else(|error| {
-            tracing::error!(%error, "a challenge cannot be written in a header");
-            HeaderValue::from_static("Bearer")
-        });
-        Self { value, is_forbidden: false }
+    /// Returns the issuers whose tokens it takes, for the endpoint's metadata. An endpoint whose authenticator names
+    /// some needs a [public URL](crate::Endpoint::public_url): without it no token could name its audience.
+    fn authorization_servers(&self) -> Vec<String> {
+        Vec::new()
     }
 
-    /// Makes the status of the answer 403: the caller is known, and its credentials are not enough.
-    #[must_use]
-    pub fn forbidden(mut self) -> Self {
-        self.is_forbidden = true;
-        self
+    /// Returns the algorithms of proofs that it takes for tokens that are bound to a key (RFC 9449).
+    fn proof_algorithms(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The head of a request, and the endpoint that it came to.
+///
+/// ```
+/// use mrtr_http::RequestHead;
+///
+/// let (parts, ()) = http::Request::post("/mcp").header("authorization", "Bearer secret").body(()).unwrap().into_parts();
+/// let head = RequestHead::from(&parts);
+/// assert_eq!(head.bearer(), Some("secret"));
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct RequestHead<'a> {
+    parts: &'a Parts,
+    public_url: Option<&'a PublicUrl>,
+}
+
+impl<'a> RequestHead<'a> {
+    pub(super) fn new(parts: &'a Parts, public_url: Option<&'a PublicUrl>) -> Self {
+        Self { parts, public_url }
+    }
+
+    /// Returns the URL under which clients know the endpoint: the audience of its tokens.
+    pub fn public_url(&self) -> Option<&'a PublicUrl> {
+        self.public_url
+    }
+
+    /// Returns the bearer token, if `Authorization` holds one.
+    pub fn bearer(&self) -> Option<&'a str> {
+        self.token("Bearer")
+    }
+
+    /// Returns the credentials of this scheme, if `Authorization` holds some.
+    pub fn token(&self, scheme: &str) -> Option<&'a str> {
+        let (named, token) = self.parts.headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+        Some(token.trim()).filter(|token| named.eq_ignore_ascii_case(scheme) && !token.is_empty())
+    }
+}
+
+impl<'a> From<&'a Parts> for RequestHead<'a> {
+    fn from(parts: &'a Parts) -> Self {
+        Self::new(parts, None)
+    }
+}
+
+impl Deref for RequestHead<'_> {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        self.parts
     }
 }
 
@@ -83,7 +111,7 @@ pub(super) struct Anonymous;
 
 #[async_trait]
 impl Authenticator for Anonymous {
-    async fn authenticate(&self, _: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, _: &RequestHead<'_>) -> Result<Identity, Challenge> {
         Ok(Identity::anonymous())
     }
 }

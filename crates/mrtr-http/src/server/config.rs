@@ -11,6 +11,7 @@ use super::authenticate::Authenticator;
 use super::budget::UNCOUNTED;
 use super::forwarded::Proxies;
 use super::origin::Allowed;
+use super::public_url::PublicUrl;
 use super::refusals::Refusals;
 
 /// The options that the operator set on an endpoint. All of its clones share the pools.
@@ -21,6 +22,9 @@ pub(super) struct EndpointConfig {
     pub(super) authenticator: Arc<dyn Authenticator>,
     pub(super) callers: Callers,
     pub(super) allowed: Allowed,
+    pub(super) public_url: Option<PublicUrl>,
+    /// The scopes that make basic use possible.
+    pub(super) basic_scopes: Vec<String>,
     pub(super) refusals: Arc<Refusals>,
     pub(super) body_limit: usize,
     pub(super) json_depth: usize,

@@ -11,24 +11,26 @@ use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
-use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
-use mrtr_server::transport::{FairPool, Holding, Inventory, Permit, Received};
+use mrtr_schema::{ClientCapabilities, Era, ErrorCode, Feature, Revision};
+use mrtr_server::transport::{FairPool, HeaderClaim, Headers, Holding, Inventory, Permit, Received};
 use mrtr_server::{Context, Identity, Reply, Server};
 use tower_service::Service;
 
 use super::accounts::{Accounts, Charges, Pools};
-use super::authenticate::{Anonymous, Authenticator};
+use super::authenticate::{Anonymous, Authenticator, RequestHead};
 use super::budget::{BodyReservation, UNCOUNTED};
+use super::challenge::Challenge;
 use super::config::{Callers, EndpointConfig, all_capabilities};
-use super::forwarded::{ForwardedHeader, Proxies};
+use super::forwarded::{ForwardedHeader, Proxies, is_forwarded};
 use super::head;
 use super::heavy_requests::HeavyRequests;
 use super::http2_streams::PIECE;
 use super::link::Peer;
 use super::origin::Allowed;
+use super::public_url::PublicUrl;
 use super::rejection::Rejection;
 use super::request_body::{self, is_deeper};
-use super::respond::{message, reject, respond};
+use super::respond::{forbidden, message, reject, respond};
 use super::response_body::{ResponseBody, StreamPermits};
 
 /// A server at one URL: a plain tower and hyper service. It is cheap to clone.
@@ -81,15 +83,15 @@ impl Endpoint {
     /// Creates an endpoint that serves the callers that the authenticator lets in.
     ///
     /// ```
-    /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity};
+    /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead};
     /// # use mrtr_server::Server;
     /// #[derive(Debug)]
     /// struct Nobody;
     ///
     /// #[async_trait::async_trait]
     /// impl Authenticator for Nobody {
-    ///     async fn authenticate(&self, _: &http::request::Parts) -> Result<Identity, Challenge> {
-    ///         Err(Challenge::new("Bearer"))
+    ///     async fn authenticate(&self, _: &RequestHead<'_>) -> Result<Identity, Challenge> {
+    ///         Err(Challenge::bearer())
     ///     }
     /// }
     ///
@@ -113,6 +115,8 @@ impl Endpoint {
             authenticator,
             callers,
             allowed: Allowed::default(),
+            public_url: None,
+            basic_scopes: Vec::new(),
             refusals: Arc::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
             json_depth: Self::DEFAULT_JSON_DEPTH,
@@ -133,6 +137,27 @@ impl Endpoint {
     /// Creates an endpoint that serves every caller that can reach it.
     pub fn anonymous(server: Server) -> Self {
         Self::with(server, Arc::new(Anonymous), Callers::Anonymous)
+    }
+
+    /// Serves the callers that this authenticator lets in, and no others.
+    #[must_use]
+    pub fn authenticator(self, authenticator: impl Authenticator) -> Self {
+        self.set(|config| {
+            config.authenticator = Arc::new(authenticator);
+            config.callers = Callers::Authenticated;
+        })
+    }
+
+    /// Finds settings that cannot work together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let issuers = self.config.authenticator.authorization_servers();
+        match &issuers[..] {
+            [first, ..] if self.config.public_url.is_none() => Err(format!(
+                "tokens of {first} must be for this server, and nothing says under which URL clients know it: give the \
+                 endpoint `.public_url(\"https://…/mcp\")`"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn set(mut self, change: impl FnOnce(&mut EndpointConfig)) -> Self {
@@ -159,6 +184,41 @@ impl Endpoint {
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
         self.set(|config| config.capabilities = Arc::new(capabilities))
+    }
+
+    /// Says under which URL clients know the endpoint, also where a proxy is in front of it.
+    ///
+    /// All else follows: the endpoint takes requests for its host, and names it as its resource identifier, as the
+    /// audience that tokens must have, in challenges, and in its metadata. No header of a request changes it.
+    ///
+    /// ```
+    /// use mrtr_http::Endpoint;
+    /// use mrtr_server::Server;
+    ///
+    /// let server = Server::builder("empty", "1.0.0").build()?;
+    /// let endpoint = Endpoint::anonymous(server).public_url("https://mcp.example.com/mcp".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn public_url(self, url: PublicUrl) -> Self {
+        self.set(|config| {
+            config.allowed.add_host(url.host());
+            config.public_url = Some(url);
+        })
+    }
+
+    /// Names the scopes that make basic use possible, for clients that ask for scopes before they know what they need.
+    /// A tool that needs more says so when it is called.
+    ///
+    /// `offline_access` is between a client and its issuer, and is left out.
+    #[must_use]
+    pub fn basic_scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
+        let mut scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        if scopes.iter().any(|scope| scope == OFFLINE) {
+            tracing::warn!("`{OFFLINE}` is no scope of a server's: it is left out of the metadata");
+            scopes.retain(|scope| scope != OFFLINE);
+        }
+        self.set(|config| config.basic_scopes = scopes)
     }
 
     /// Accepts requests for this host, and from pages of it. The endpoint always accepts loopback names.
@@ -297,16 +357,16 @@ impl Endpoint {
         if head.method != Method::POST {
             return Box::pin(self.answer_without_body(&head, peer)).await;
         }
-        head::check(&head, &config.allowed).map_err(|rejection| self.refused(rejection, &head))?;
+        head::check(&head, &config.allowed).map_err(|rejection| self.refused(rejection, &head, peer))?;
         let length = body.size_hint();
         // A body with a known length has no transfer coding.
         if length.exact().is_none() && head::is_transfer_coded(&head.headers) {
             return Err(Rejection::TransferCoded);
         }
         // A caller that is not let in takes neither a permit nor memory for its body.
-        let identity = config.authenticator.authenticate(&head).await;
-        let identity = identity.map_err(|challenge| self.refused(Rejection::Unauthenticated(challenge), &head))?;
+        let identity = self.identify(&head, peer).await?;
         let accounts = peer.accounts(config, &head, &identity);
+        let is_anonymous = identity.is_anonymous();
         let largest = config.largest_body();
         if length.lower() > largest as u64 {
             return Err(Rejection::TooLarge);
@@ -341,12 +401,15 @@ impl Endpoint {
         };
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
         let reply = match received {
+            Received::Reply(Reply::Message { body, error: Some((ErrorCode::NOT_ALLOWED, _)) }) => {
+                return Ok(forbidden(body, self, is_anonymous, charges));
+            }
             Received::Reply(Reply::Message { body, error }) => {
                 return Ok(message(body, error, config.revision, charges));
             }
             Received::Reply(reply) => reply,
             Received::Legacy(legacy) => {
-                let mut answering = Box::pin(self.answer_legacy(legacy, &head, charges));
+                let mut answering = Box::pin(self.answer_legacy(legacy, &head, is_anonymous, charges));
                 let early = if is_heavy { accounts.begin_aside(answering.as_mut()).await } else { None };
                 return if let Some(answered) = early { answered } else { answering.await };
             }
@@ -354,11 +417,46 @@ impl Endpoint {
         self.answer_apart(reply, permit.into_inner(), &accounts, charges)
     }
 
-    /// Tells the log of a refusal that a setting could change, and returns it.
+    /// Asks the authenticator who sent a request.
+    pub(super) async fn identify(&self, head: &Parts, peer: Peer<'_>) -> Result<Identity, Rejection> {
+        let request = RequestHead::new(head, self.config.public_url.as_ref());
+        let identity = self.config.authenticator.authenticate(&request).await;
+        identity.map_err(|challenge| {
+            let challenge = self.completed(challenge, &self.scopes_of(head));
+            self.refused(Rejection::Unauthenticated(Box::new(challenge)), head, peer)
+        })
+    }
+
+    /// Returns the scopes that a request needs, as far as its head tells.
     #[cold]
-    pub(super) fn refused(&self, rejection: Rejection, head: &Parts) -> Rejection {
-        self.config.refusals.log(&rejection, head);
-        rejection
+    fn scopes_of(&self, head: &Parts) -> Vec<String> {
+        let Headers { method: HeaderClaim::Text(method), name, .. } = head::mirrored(&head.headers) else {
+            return Vec::new();
+        };
+        let name = if let HeaderClaim::Text(name) = &name { Some(&**name) } else { None };
+        self.server.required_scopes(&method, name)
+    }
+
+    /// Adds to a challenge what the endpoint knows.
+    #[cold]
+    pub(super) fn completed(&self, challenge: Challenge, scopes: &[String]) -> Challenge {
+        let has_metadata = !self.config.authenticator.authorization_servers().is_empty();
+        let url = self.config.public_url.as_ref().filter(|_| has_metadata).map(PublicUrl::metadata);
+        challenge.completed(url.as_deref(), scopes)
+    }
+
+    /// Tells the log of a refusal that a setting could change, and returns it. A caller on this machine reads it, too.
+    #[cold]
+    pub(super) fn refused(&self, rejection: Rejection, head: &Parts, peer: Peer<'_>) -> Rejection {
+        let told = self.config.refusals.log(&rejection, head);
+        let is_here = peer.address.is_some_and(|address| address.to_canonical().is_loopback());
+        match rejection {
+            // Behind a proxy on this machine everybody seems to be here.
+            Rejection::Foreign(foreign, _) if is_here && !is_forwarded(&head.headers) => {
+                Rejection::Foreign(foreign, told)
+            }
+            rejection => rejection,
+        }
     }
 
     /// Answers with a stream, or with nothing.
@@ -390,6 +488,16 @@ impl Endpoint {
             context = context.capabilities(Arc::clone(&self.config.capabilities));
         }
         context
+    }
+}
+
+/// The scope by which a client asks its issuer for a refresh token.
+const OFFLINE: &str = "offline_access";
+
+impl From<Server> for Endpoint {
+    /// Makes an endpoint that serves every caller that can reach it.
+    fn from(server: Server) -> Self {
+        Self::anonymous(server)
     }
 }
 

@@ -62,6 +62,11 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
+/// Returns true if a proxy says that it forwarded a request.
+pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::FORWARDED) || headers.keys().any(|name| name.as_str().starts_with("x-forwarded-"))
+}
+
 impl Proxies {
     pub(super) fn trust(&mut self, address: IpAddr, prefix: u8) {
         self.networks.push(Network::new(address, prefix));

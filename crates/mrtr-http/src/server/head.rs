@@ -12,7 +12,7 @@ use crate::header_text;
 
 /// Checks the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
-    allowed.check(head).map_err(Rejection::Foreign)?;
+    allowed.check(head).map_err(|foreign| Rejection::Foreign(foreign, None))?;
     if !is_json(&head.headers) {
         return Err(Rejection::NotJson);
     }

@@ -67,9 +67,8 @@ impl Allowed {
     }
 
     fn allow_host(&self, host: &str) -> bool {
-        let is_loopback = || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         let is = |name: &str| host.eq_ignore_ascii_case(name);
-        is("localhost") || is_loopback() || self.hosts.iter().any(|allowed| is(allowed))
+        is_loopback(host) || self.hosts.iter().any(|allowed| is(allowed))
     }
 }
 
@@ -82,6 +81,11 @@ pub(super) enum Foreign {
     Origin(String),
     /// The request names no host, or names several, or one that cannot be read.
     Unclear,
+}
+
+/// Returns true for a host that stands for this machine.
+pub(super) fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The host of an authority, without its port or the brackets of an IPv6 address. A user name stays in it, so an

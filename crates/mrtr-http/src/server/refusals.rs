@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use mrtr_schema::Printable;
 
 use super::origin::Foreign;
@@ -18,22 +18,24 @@ pub(super) struct Refusals(Mutex<HashSet<String>>);
 impl Refusals {
     /// Logs a refusal with 401 or 403: what came, and which setting decides. Other refusals explain themselves to the
     /// client.
-    pub(super) fn log(&self, rejection: &Rejection, head: &Parts) {
+    ///
+    /// Returns the same for the body.
+    pub(super) fn log(&self, rejection: &Rejection, head: &Parts) -> Option<String> {
         let (cause, setting) = match rejection {
-            Rejection::Foreign(Foreign::Host(host)) => {
-                ("the endpoint is not served under this host", format!("Endpoint::allow_host({:?})", shown(host)))
+            Rejection::Foreign(Foreign::Host(host), _) => {
+                ("the endpoint is not served under this host", format!("Endpoint::public_url, or Endpoint::allow_host({:?})", shown(host)))
             }
-            Rejection::Foreign(Foreign::Origin(origin)) => {
+            Rejection::Foreign(Foreign::Origin(origin), _) => {
                 ("a page of another origin sent it", format!("Endpoint::allow_origin({:?})", shown(origin)))
             }
-            Rejection::Foreign(Foreign::Unclear) => {
+            Rejection::Foreign(Foreign::Unclear, _) => {
                 ("it must name one host, as a host and a port", "none: the client must send one `Host`".to_owned())
             }
-            Rejection::Unauthenticated(challenge) if challenge.is_forbidden => {
+            Rejection::Unauthenticated(challenge) if challenge.status() == StatusCode::FORBIDDEN => {
                 ("the authenticator says that this caller may not", AUTHENTICATOR.to_owned())
             }
             Rejection::Unauthenticated(_) => ("the authenticator asks for credentials", AUTHENTICATOR.to_owned()),
-            _ => return,
+            _ => return None,
         };
         let status = rejection.status().0.as_u16();
         let target = head.uri.authority().map(|authority| shown(authority.as_str()));
@@ -46,6 +48,8 @@ impl Refusals {
         } else {
             tracing::debug!(status, host, origin, authorization, setting, "a request was refused: {cause}");
         }
+        let came = if origin.is_empty() { format!("host {host:?}") } else { format!("host {host:?}, origin {origin:?}") };
+        Some(format!("What came: {came}; {cause}. The setting: {setting}"))
     }
 
     /// Returns true the first time that it is asked for a cause. Beyond a number of causes it says no: clients make

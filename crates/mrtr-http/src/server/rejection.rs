@@ -2,14 +2,15 @@
 
 use http::StatusCode;
 
-use super::authenticate::Challenge;
+use super::challenge::Challenge;
 use super::origin::Foreign;
 
 /// The reason why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Rejection {
     NotFound,
-    Foreign(Foreign),
+    /// The host or origin is not allowed; with what to tell a caller on this machine.
+    Foreign(Foreign, Option<String>),
     NotPost,
     NotJson,
     Encoded,
@@ -18,7 +19,7 @@ pub(super) enum Rejection {
     TooManyHeaders,
     NotAcceptable,
     TwoCredentials,
-    Unauthenticated(Challenge),
+    Unauthenticated(Box<Challenge>),
     TooLarge,
     TooSlow,
     /// The connection broke, or the bytes that came were not a body.
@@ -42,7 +43,7 @@ impl Rejection {
     pub(super) fn status(&self) -> (StatusCode, &'static str) {
         match self {
             Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
-            Self::Foreign(_) => {
+            Self::Foreign(..) => {
                 (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
             }
             Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),
@@ -56,10 +57,11 @@ impl Rejection {
             // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would
             // say that other credentials might do.
             Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
-            Self::Unauthenticated(challenge) if challenge.is_forbidden => {
-                (StatusCode::FORBIDDEN, "This is not allowed.\n")
-            }
-            Self::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Say who you are.\n"),
+            Self::Unauthenticated(challenge) => match challenge.status() {
+                StatusCode::FORBIDDEN => (StatusCode::FORBIDDEN, "This is not allowed.\n"),
+                StatusCode::BAD_REQUEST => (StatusCode::BAD_REQUEST, "The credentials cannot be read.\n"),
+                status => (status, "Say who you are.\n"),
+            },
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.\n"),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "The body took too long.\n"),
             Self::Broken => (StatusCode::BAD_REQUEST, "The body broke off.\n"),

@@ -3,11 +3,13 @@
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, Feature, Revision};
-use mrtr_server::Reply;
+use mrtr_server::{ProtocolError, Reply};
 use mrtr_server::transport::Stage;
 
 use super::accounts::Charges;
+use super::challenge::Challenge;
 use super::config::EndpointConfig;
+use super::endpoint::Endpoint;
 use super::rejection::Rejection;
 use super::response_body::{ResponseBody, StreamPermits};
 
@@ -46,6 +48,25 @@ pub(super) fn message(
     response
 }
 
+/// Creates the response to a request whose caller may not make it: a challenge says which scopes would help.
+#[cold]
+pub(super) fn forbidden(body: String, endpoint: &Endpoint, is_anonymous: bool, charges: Charges) -> Response<ResponseBody> {
+    let error = serde_json::from_str::<ErrorResponse>(&body).ok().map(|response| ProtocolError::from(response.error));
+    let scopes = error.map(|error| error.required_scopes()).unwrap_or_default();
+    let challenge = if is_anonymous {
+        // Nobody has been refused yet: the caller has only to say who it is.
+        Challenge::bearer().needing(&scopes)
+    } else if scopes.is_empty() {
+        Challenge::bearer().forbidden()
+    } else {
+        Challenge::bearer().insufficient_scope(&scopes)
+    };
+    let challenge = endpoint.completed(challenge, &[]);
+    let mut response = with_type(challenge.status(), ResponseBody::message(body, charges), JSON);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge.to_header());
+    response
+}
+
 /// Creates a response that is a stream of events.
 pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
     let mut response = with_type(StatusCode::OK, body, "text/event-stream");
@@ -58,20 +79,23 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
 
 /// Creates the response to a request that did not reach the server.
 pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
-    if !matches!(rejection, Rejection::Foreign(_) | Rejection::Unauthenticated(_)) {
+    if !matches!(rejection, Rejection::Foreign(..) | Rejection::Unauthenticated(_)) {
         // The log has these already, with their causes.
         tracing::debug!(?rejection, "a request was refused");
     }
     let (status, text) = rejection.status();
     let closes = version < Version::HTTP_2 && rejection.leaves_body();
-    let mut response = match rejection {
+    let mut response = match &rejection {
+        Rejection::Foreign(_, Some(told)) => {
+            with_type(status, ResponseBody::whole(format!("{text}{told}\n")), "text/plain; charset=utf-8")
+        }
         Rejection::TooDeep => with_type(status, ResponseBody::whole(parse_error(text)), JSON),
         _ => with_type(status, ResponseBody::whole(text), "text/plain; charset=utf-8"),
     };
     let extra = match rejection {
         Rejection::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
         Rejection::Encoded => Some((header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
-        Rejection::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.value)),
+        Rejection::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.to_header())),
         Rejection::Overloaded | Rejection::NoRoomForHead => Some((header::RETRY_AFTER, SOON)),
         _ => None,
     };
@@ -103,7 +127,8 @@ pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'st
 
 /// The status of an error: a request that is wrong in itself is a bad request; one whose method was reached is not.
 ///
-/// No code maps to 401 or 403: a client takes them for a refusal of its credentials, whatever the body says.
+/// Only `NOT_ALLOWED` has 401 and 403, with a challenge (see [`forbidden`]): a client takes them for a refusal of its
+/// credentials, whatever the body says.
 ///
 /// The older revisions answer an error with 200, unless the server is busy or the body is no message: there, 404 says
 /// that a session is over.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use axum::Router;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Version};
 use hyper::body::Incoming;
 use mrtr_schema::Revision;
 use mrtr_server::Server;
@@ -13,6 +13,8 @@ use mrtr_server::transport::Inventory;
 use super::connection::MAX_HEADERS;
 use super::endpoint::Endpoint;
 use super::link::Peer;
+use super::metadata;
+use super::public_url::WELL_KNOWN;
 use super::probes::{HEALTH, Probes, READINESS};
 use super::rejection::Rejection;
 use super::respond::reject;
@@ -71,7 +73,16 @@ pub fn router_for(server: Server, revision: Revision) -> Router {
 /// ```
 pub fn router_at(path: &str, endpoint: Endpoint) -> Router {
     endpoint.log(&format!("{path}, as a route of the application's"));
-    Router::new().route_service(path, endpoint)
+    let router = Router::new();
+    let router = endpoint.metadata_paths(path).into_iter().fold(router, |router, at| {
+        let endpoint = endpoint.clone();
+        let answer = async move |method: Method| match endpoint.metadata() {
+            Some(document) => metadata::answer(&method, document).map(axum::body::Body::new),
+            None => reject(Rejection::NotFound, Version::HTTP_11).map(axum::body::Body::new),
+        };
+        router.route(&at, axum::routing::any(answer))
+    });
+    router.route_service(path, endpoint)
 }
 
 /// Everything that a server of ours serves: endpoints by path, and the routes for probes.
@@ -89,7 +100,7 @@ impl Mounts {
             // On HTTP/1, hyper counts the headers.
             _ if request.headers().len() > MAX_HEADERS => Err(Rejection::TooManyHeaders),
             Some(endpoint) => endpoint.answer(request, peer).await,
-            None => self.probe(request.method(), path).ok_or(Rejection::NotFound),
+            None => self.probe(request.method(), path).or_else(|| self.metadata(&request)).ok_or(Rejection::NotFound),
         };
         answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
@@ -116,6 +127,19 @@ impl Mounts {
     /// Answers a probe, if this is one.
     fn probe(&self, method: &Method, path: &str) -> Option<Response<ResponseBody>> {
         self.probes.as_ref()?.answer(method, path)
+    }
+
+    /// Answers a request for the metadata of an endpoint, if this is one. At the root it is that of the endpoint that
+    /// is alone.
+    fn metadata(&self, request: &Request<Incoming>) -> Option<Response<ResponseBody>> {
+        let path = request.uri().path();
+        let mut named = self.endpoints.iter().filter(|(mounted, endpoint)| endpoint.has_metadata_at(path, mounted));
+        let endpoint = match named.next() {
+            Some((_, endpoint)) => endpoint,
+            None if path == WELL_KNOWN && self.endpoints.len() == 1 => self.endpoints.values().next()?,
+            None => return None,
+        };
+        Some(metadata::answer(request.method(), endpoint.metadata()?))
     }
 
     /// Fails the readiness probe from now on.

@@ -17,8 +17,10 @@ use tokio::time::Instant;
 
 use super::accept::{Shared, accept, after};
 use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS, Timeouts};
+use super::authenticate::Authenticator;
 use super::endpoint::Endpoint;
 use super::probes::Probes;
+use super::public_url::PublicUrl;
 use super::router::{Mounts, PATH};
 
 /// Serves the published revision at `/mcp` on this machine alone, until SIGTERM or Ctrl-C.
@@ -87,6 +89,8 @@ pub struct Serve {
     runtimes: Option<NonZeroUsize>,
     connections: usize,
     timeouts: Timeouts,
+    /// The mistake in a setting, told when the server binds.
+    mistake: Option<String>,
 }
 
 impl Serve {
@@ -113,22 +117,59 @@ impl Serve {
     /// body, after it has checked its head.
     pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
 
-    /// Creates a server of this endpoint at `/mcp`.
-    pub fn new(endpoint: Endpoint) -> Self {
-        let endpoints = BTreeMap::from([(PATH.to_owned(), endpoint)]);
+    /// Creates a server of this endpoint at `/mcp`. A [`Server`] becomes an endpoint that serves every caller, until
+    /// [`tokens`](Self::tokens) says otherwise.
+    pub fn new(endpoint: impl Into<Endpoint>) -> Self {
+        let endpoints = BTreeMap::from([(PATH.to_owned(), endpoint.into())]);
         let timeouts = Timeouts {
             header: Self::DEFAULT_HEADER_TIMEOUT,
             write: Self::DEFAULT_WRITE_TIMEOUT,
             notice: Self::DEFAULT_SHUTDOWN_NOTICE,
             shutdown: Self::DEFAULT_SHUTDOWN_TIMEOUT,
         };
-        Self { endpoints, has_probes: false, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
+        Self { endpoints, has_probes: false, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts, mistake: None }
     }
 
     /// Adds another endpoint at this path.
     #[must_use]
     pub fn endpoint(mut self, path: impl Into<String>, endpoint: Endpoint) -> Self {
         self.endpoints.insert(path.into(), endpoint);
+        self
+    }
+
+    /// Says under which URL clients know the endpoint at `/mcp`, as [`Endpoint::public_url`] does. A URL that cannot be
+    /// one makes [`bind`](Self::bind) fail.
+    ///
+    /// ```
+    /// use mrtr_http::Serve;
+    ///
+    /// # let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
+    /// let serve = Serve::new(server).public_url("https://mcp.example.com/mcp");
+    /// # drop(serve);
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn public_url(mut self, url: impl AsRef<str>) -> Self {
+        match url.as_ref().parse::<PublicUrl>() {
+            Ok(url) => self.change(|endpoint| endpoint.public_url(url)),
+            Err(error) => {
+                self.mistake.get_or_insert(error.to_string());
+                self
+            }
+        }
+    }
+
+    /// Serves at `/mcp` the callers that this authenticator lets in, such as those with a token of an issuer.
+    #[must_use]
+    pub fn tokens(self, authenticator: impl Authenticator) -> Self {
+        self.change(|endpoint| endpoint.authenticator(authenticator))
+    }
+
+    /// Changes the endpoint at `/mcp`.
+    fn change(mut self, change: impl FnOnce(Endpoint) -> Endpoint) -> Self {
+        if let Some(endpoint) = self.endpoints.remove(PATH) {
+            self.endpoints.insert(PATH.to_owned(), change(endpoint));
+        }
         self
     }
 
@@ -233,6 +274,20 @@ impl Serve {
 
     /// Finds settings that cannot work together.
     fn check(&self) -> Result<(), String> {
+        if let Some(mistake) = &self.mistake {
+            return Err(mistake.clone());
+        }
+        let mut urls = BTreeMap::new();
+        for (path, endpoint) in &self.endpoints {
+            endpoint.check()?;
+            let Some(url) = &endpoint.config.public_url else { continue };
+            if let Some(other) = urls.insert(url.as_str(), path) {
+                return Err(format!(
+                    "the endpoints at {other} and {path} have one public URL, {url}: a token for the one would be taken \
+                     at the other; give each a `public_url` of its own"
+                ));
+            }
+        }
         let Timeouts { notice, shutdown, .. } = self.timeouts;
         if let Some(path) = Probes::PATHS.iter().find(|path| self.has_probes && self.endpoints.contains_key(**path)) {
             return Err(format!(
@@ -316,7 +371,7 @@ impl Bound {
     ///
     /// Dropping this future drops its connections. Those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Serve { endpoints, has_probes, runtimes, connections, timeouts } = self.serve;
+        let Serve { endpoints, has_probes, runtimes, connections, timeouts, .. } = self.serve;
         let (stop, stopped) = watch::channel(None);
         let (release, released) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
-use mrtr_schema::Feature;
+use mrtr_schema::{ErrorCode, Feature};
+use mrtr_server::Reply;
 use mrtr_server::transport::{LegacyMessage, LegacyReply, ListenError};
 
 use super::accounts::Charges;
@@ -13,7 +14,7 @@ use super::endpoint::Endpoint;
 use super::head;
 use super::link::Peer;
 use super::rejection::Rejection;
-use super::respond::{JSON, event_stream, message as answer, respond, with_type};
+use super::respond::{JSON, event_stream, forbidden, message as answer, respond, with_type};
 use super::response_body::{ResponseBody, StreamPermits};
 
 impl Endpoint {
@@ -22,6 +23,7 @@ impl Endpoint {
         &self,
         message: LegacyMessage,
         head: &Parts,
+        is_anonymous: bool,
         charges: Charges,
     ) -> Result<Response<ResponseBody>, Rejection> {
         let version = head::version(&head.headers);
@@ -31,6 +33,10 @@ impl Endpoint {
                 let id = HeaderValue::from_str(session.as_str()).map_err(|_| Rejection::Overloaded)?;
                 response.headers_mut().insert(SESSION_ID, id);
                 response
+            }
+            LegacyReply::Message { body, error: Some((ErrorCode::NOT_ALLOWED, _)), .. }
+            | LegacyReply::Modern(Reply::Message { body, error: Some((ErrorCode::NOT_ALLOWED, _)) }) => {
+                forbidden(body, self, is_anonymous, charges)
             }
             LegacyReply::Message { body, error, revision } => answer(body, error, revision, charges),
             LegacyReply::Events(events) => {
@@ -52,7 +58,7 @@ impl Endpoint {
         peer: Peer<'_>,
     ) -> Result<Response<ResponseBody>, Rejection> {
         let config = &self.config;
-        config.allowed.check(head).map_err(|foreign| self.refused(Rejection::Foreign(foreign), head))?;
+        config.allowed.check(head).map_err(|foreign| self.refused(Rejection::Foreign(foreign, None), head, peer))?;
         // Only the endpoint of both eras has sessions; the drafts are on paths of their own.
         let has_sessions = config.revision.has(Feature::RequestMetadata);
         let Some(session) = session_id(&head.headers).filter(|_| has_sessions) else { return Err(Rejection::NotPost) };
@@ -61,8 +67,7 @@ impl Endpoint {
             return Err(Rejection::NotPost);
         }
         head::check_listener(&head.headers, listens)?;
-        let identity = config.authenticator.authenticate(head).await;
-        let identity = identity.map_err(|challenge| self.refused(Rejection::Unauthenticated(challenge), head))?;
+        let identity = self.identify(head, peer).await?;
         let accounts = peer.accounts(config, head, &identity);
         let (context, sessions) = (self.context(head, identity, &accounts), self.server().sessions());
         if !listens {

@@ -35,6 +35,13 @@ impl CachingHints {
     pub fn do_not_keep() -> Self {
         Self::keep(0, CacheScope::Private)
     }
+
+    /// Lets only the user who asked keep the result, for as long as before.
+    pub fn keep_private(&mut self) {
+        if let Some(scope) = &mut self.cache_scope {
+            *scope = CacheScope::Private;
+        }
+    }
 }
 
 /// The users for whom a result may be kept.

@@ -149,6 +149,9 @@ impl ErrorCode {
     /// The server has more to do than it can, and has not begun with this request: the caller sends it again after a
     /// pause. Over HTTP it is 503 with `Retry-After`.
     pub const BUSY: Self = Self(-3);
+    /// The caller may not do this. If its credentials lack scopes, `data.requiredScopes` names them all. Over HTTP it is
+    /// 403, or 401 if the request came without credentials.
+    pub const NOT_ALLOWED: Self = Self(-4);
 
     /// Makes a code of the caller's choice.
     pub const fn new(code: i64) -> Self {

@@ -17,9 +17,11 @@ use crate::definition::flow_output::{FlowOutput, internal_failure};
 use crate::definition::output::Output;
 use crate::definition::parts::Parts;
 use crate::definition::parts::Shared;
+use crate::definition::policy::{Operation, Standing};
 use crate::definition::settings::TaskPolicy;
 use crate::definition::tool::PreparedTool;
 use crate::error::misuse;
+use crate::protocol::gate;
 use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.
@@ -100,6 +102,12 @@ pub trait Extension: Send + Sync + 'static {
         _request: &ExtensionRequest<'_>,
     ) -> Result<Option<ExtensionNotices>, ProtocolError> {
         Ok(None)
+    }
+
+    /// Returns true if it asks what callers may do by itself, with [`Host::check`], when it answers this method: it
+    /// knows what the request is about. For other methods the server asks before.
+    fn asks_policy(&self, _method: &str) -> bool {
+        false
     }
 
     /// Returns true if it runs tasks, so that tools may ask to run as tasks.
@@ -405,6 +413,24 @@ impl Host {
     pub fn hold_calls(&self) -> Option<CallHold> {
         let shared = Arc::clone(&self.0.upgrade()?.shared);
         shared.load.hold().then(|| CallHold(shared))
+    }
+
+    /// Asks what a caller may do with a tool, in the middle of an extension's own method: as the second gate does, by
+    /// scopes and policy. `arguments` are those of the call, if they are at hand.
+    ///
+    /// Returns the error for the caller if it may not. A tool that is hidden from it answers with `unknown`.
+    pub async fn check(
+        &self,
+        identity: &Identity,
+        (method, tool, arguments): (&str, &str, Option<&RawValue>),
+        standing: Standing,
+        unknown: impl FnOnce() -> ProtocolError,
+    ) -> Result<(), ProtocolError> {
+        let Some(parts) = self.0.upgrade().filter(|parts| parts.access.is_asked) else { return Ok(()) };
+        let scopes = parts.tools.get(tool).map(|tool| &*tool.settings.scopes).unwrap_or_default();
+        let operation = Operation { method, name: Some(tool), arguments, scopes, standing, is_listed: false };
+        let decision = parts.access.decide(identity, &operation).await;
+        gate::refuse(decision, method, Some(tool), || unknown().into_object()).map_err(ProtocolError::from)
     }
 
     /// The sealer of the server's states, while the server exists.

@@ -14,6 +14,7 @@ use mrtr_state::{FlowId, Lifetimes, Sealer, Timestamp};
 
 use crate::definition::extension::Extension;
 use crate::definition::middleware::Middleware;
+use crate::definition::policy::Access;
 use crate::definition::prompt::PreparedPrompt;
 use crate::definition::resource::{PreparedResource, PreparedTemplate};
 use crate::definition::tool::PreparedTool;
@@ -35,9 +36,19 @@ pub(crate) struct Parts {
     pub(crate) lists: Lists,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) access: Access,
 }
 
 impl Parts {
+    /// Returns true if something that the server offers needs scopes.
+    pub(crate) fn needs_scopes(&self) -> bool {
+        let tools = self.tools.values().map(|tool| &tool.settings);
+        let prompts = self.prompts.values().map(|prompt| &prompt.settings);
+        let resources = self.resources.values().map(|resource| &resource.reader.settings);
+        let templates = self.templates.values().map(|template| &template.reader.settings);
+        tools.chain(prompts).chain(resources).chain(templates).any(|settings| !settings.scopes.is_empty())
+    }
+
     pub(crate) fn has_resources(&self) -> bool {
         !self.resources.is_empty() || !self.templates.is_empty()
     }

@@ -27,7 +27,7 @@ use template::{UriTemplate, is_absolute};
 /// ```
 pub struct Resource {
     definition: mrtr_schema::resources::Resource,
-    reader: Reader,
+    pub(crate) reader: Reader,
     schema: Result<JsonObject, ReadError>,
 }
 
@@ -53,7 +53,7 @@ pub struct Resource {
 /// ```
 pub struct ResourceTemplate {
     definition: mrtr_schema::resources::ResourceTemplate,
-    reader: Reader,
+    pub(crate) reader: Reader,
     schema: Result<JsonObject, ReadError>,
     completers: Completers,
 }
@@ -71,7 +71,7 @@ impl Reader {
     }
 
     /// Fills in what only the server knows: where the contents are, of what type, and how long they keep.
-    pub(crate) fn finish(&self, result: &mut ReadResourceResult, uri: &str, mime_type: Option<&str>) {
+    pub(crate) fn finish(&self, result: &mut ReadResourceResult, uri: &str, mime_type: Option<&str>, is_policed: bool) {
         for contents in &mut result.contents {
             let (place, kind) = match contents {
                 ResourceContents::Text(text) => (&mut text.uri, &mut text.mime_type),
@@ -85,6 +85,10 @@ impl Reader {
         match result.caching.ttl_ms {
             None => result.caching = self.caching.clone(),
             Some(_) => drop(result.caching.cache_scope.get_or_insert_default()),
+        }
+        // Another user may not be allowed to read it.
+        if is_policed || !self.settings.scopes.is_empty() {
+            result.caching.keep_private();
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct FlowSettings {
     pub(crate) strict: bool,
     /// A limit of its own on the time that a session waits for an answer; `None` for the server's.
     pub(crate) question_timeout: Option<Duration>,
+    /// The scopes that a caller needs.
+    pub(crate) scopes: Box<[String]>,
 }
 
 /// The setters that tools, prompts, resources and templates share. They change the definition through `define`, and the
@@ -46,6 +48,14 @@ macro_rules! shared_setters {
             #[must_use]
             pub fn icons(self, icons: impl IntoIterator<Item = mrtr_schema::Icon>) -> Self {
                 self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
+            }
+
+            /// Names the scopes that a caller's credentials need for it. A caller that lacks one gets 403 with all of
+            /// them, before anything is done, in every round. A caller without credentials gets 401.
+            #[must_use]
+            pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+                self.$($settings).+.scopes = scopes.into_iter().map(Into::into).collect();
+                self
             }
 
             /// Sets when its interim replies carry a state.

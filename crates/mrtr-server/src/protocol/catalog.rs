@@ -12,13 +12,19 @@ use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities
 use crate::definition::parts::Parts;
 use crate::definition::tool::PreparedTool;
 use crate::error::invalid_params;
+use crate::protocol::gate;
 use crate::round::request::Request;
 
 /// One page of each list, with where the next one begins and how long it may be kept.
 macro_rules! lists {
-    ($($name:ident: $result:ident;)*) => {$(
-        pub(crate) fn $name(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
-            let (listed, next) = page(parts, request, parts.$name.values().map(|one| &one.definition))?;
+    ($($name:ident: $result:ident, $key:ident, $($settings:ident).+;)*) => {$(
+        pub(crate) async fn $name(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+            let entries = parts.$name.values().map(|one| Entry {
+                definition: &one.definition,
+                name: &one.definition.$key,
+                scopes: &one.$($settings).+.scopes,
+            });
+            let (listed, next) = page(parts, request, entries).await?;
             let mut result = $result::new(listed);
             (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
             parts.results.write(&result, request.context.revision)
@@ -26,20 +32,33 @@ macro_rules! lists {
     )*};
 }
 lists! {
-    prompts: ListPromptsResult;
-    resources: ListResourcesResult;
-    templates: ListResourceTemplatesResult;
+    prompts: ListPromptsResult, name, settings;
+    resources: ListResourcesResult, uri, reader.settings;
+    templates: ListResourceTemplatesResult, uri_template, reader.settings;
 }
 
-pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+/// An entry of a list, and what decides whether the caller sees it.
+struct Entry<'a, T> {
+    definition: &'a T,
+    name: &'a str,
+    scopes: &'a [String],
+}
+
+impl<'a> Entry<'a, mrtr_schema::Tool> {
+    fn of(tool: &'a PreparedTool) -> Self {
+        Self { definition: &tool.definition, name: tool.name(), scopes: &tool.settings.scopes }
+    }
+}
+
+pub(crate) async fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
     let has_tasks = revision.has(Feature::TasksExtension) || revision.has(Feature::CoreTasks);
     let (listed, next) = if has_tasks || !parts.tools.values().any(PreparedTool::is_always_task) {
-        page(parts, request, parts.tools.values().map(|one| &one.definition))?
+        page(parts, request, parts.tools.values().map(Entry::of)).await?
     } else {
         // A tool that can only be called as a task is not offered where there are no tasks.
         let offered: Vec<_> = parts.tools.values().filter(|tool| !tool.is_always_task()).collect();
-        page(parts, request, offered.iter().map(|one| &one.definition))?
+        page(parts, request, offered.into_iter().map(Entry::of)).await?
     };
     let mut result = ListToolsResult::new(listed);
     (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
@@ -50,10 +69,12 @@ pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, Erro
 ///
 /// The lists of a server do not change while it lives, so a cursor is a place in them. One from another instance with
 /// another list is still within bounds, or refused.
-fn page<'a, T: Clone + 'a>(
+///
+/// A page lacks what the policy hides from the caller, and then has that many entries fewer.
+async fn page<'a, T: Clone + 'a>(
     parts: &Parts,
     request: &Request<'_>,
-    all: impl ExactSizeIterator<Item = &'a T>,
+    all: impl ExactSizeIterator<Item = Entry<'a, T>>,
 ) -> Result<(Vec<T>, Option<String>), ErrorObject> {
     let cursor = request.params.text("cursor").map_err(invalid_params)?;
     let length = all.len();
@@ -69,7 +90,13 @@ fn page<'a, T: Clone + 'a>(
     let size = parts.lists.page_size.get();
     let end = start.saturating_add(size).min(length);
     let next = (end < length).then(|| cursor_at(end));
-    Ok((all.skip(start).take(size).cloned().collect(), next))
+    let mut shown = Vec::with_capacity(end - start);
+    for entry in all.skip(start).take(size) {
+        if gate::is_shown(parts, request, entry.name, entry.scopes).await {
+            shown.push(entry.definition.clone());
+        }
+    }
+    Ok((shown, next))
 }
 
 fn cursor_at(place: usize) -> String {

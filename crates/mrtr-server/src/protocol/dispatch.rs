@@ -15,13 +15,33 @@ use crate::definition::parts::Parts;
 use crate::protocol::admit::{Admitted, OwnedAdmitted};
 use crate::protocol::reply::{Reply, ReplyStream};
 use crate::protocol::route::Route;
-use crate::protocol::{catalog, subscription};
+use crate::protocol::{catalog, gate, subscription};
 use crate::round::request::{CallerContext, Request};
 use crate::round::{others, tool};
 use crate::support::contained::{ContainedStream, contained, panicked_in};
 
-/// Answers a request that was admitted.
+/// Answers a request that was admitted, if its caller may.
 pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
+    if parts.access.is_asked
+        && let Err(refused) = Box::pin(check_caller(parts, admitted)).await
+    {
+        return refused;
+    }
+    answer_allowed(parts, admitted).await
+}
+
+/// Refuses a request whose caller may not, before anything of it is done.
+#[cold]
+pub(crate) async fn check_caller(parts: &Parts, admitted: &Admitted<'_>) -> Result<(), Reply> {
+    let Admitted { id, request, route, .. } = admitted;
+    // A policy is others' code.
+    let checked = Contained::new(gate::check(parts, request, *route)).await;
+    let checked = checked.unwrap_or_else(|panicked| Err(panicked_in("a policy", &panicked)));
+    checked.map_err(|error| Reply::error(Some(id.clone()), error.into(), request.context.revision))
+}
+
+/// Answers a request whose caller may make it.
+pub(crate) async fn answer_allowed(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
     let Admitted { id, request, route, .. } = admitted;
     let answered = if parts.middleware.is_empty() {
         // The request may pass through others' code at any place: extensions, a recorder of metrics, a clock, a store.
@@ -111,15 +131,15 @@ async fn run_method(
         Route::GetPrompt => others::get_prompt(parts, request).await,
         Route::ReadResource => others::read_resource(parts, request).await,
         Route::Complete => others::complete(parts, request).await,
-        Route::ListTools => catalog::tools(parts, request),
-        Route::ListPrompts => catalog::prompts(parts, request),
-        Route::ListResources => catalog::resources(parts, request),
-        Route::ListResourceTemplates => catalog::templates(parts, request),
+        Route::ListTools => catalog::tools(parts, request).await,
+        Route::ListPrompts => catalog::prompts(parts, request).await,
+        Route::ListResources => catalog::resources(parts, request).await,
+        Route::ListResourceTemplates => catalog::templates(parts, request).await,
         Route::Discover => catalog::discover(parts, revision),
         Route::Initialize => catalog::initialize(parts, request),
         Route::Ping => catalog::ping(parts, revision),
         // The reply to both is more than a result.
-        Route::Listen => return subscription::listen(parts, id, request),
+        Route::Listen => return Box::pin(subscription::listen(parts, id, request)).await,
         Route::Extension(place) => return Box::pin(answer_by_extension(parts, id, request, place)).await,
     };
     result.map(|result| Reply::result(id, result))

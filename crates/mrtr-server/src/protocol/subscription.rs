@@ -27,19 +27,23 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::definition::extension_reply::ExtensionNotice;
 use crate::definition::parts::{Parts, ResultWriter};
 use crate::error::invalid_params;
+use crate::protocol::gate;
 use crate::protocol::reply::{Reply, ReplyStream};
 use crate::round::request::Request;
 use crate::support::changes::Change;
 use crate::support::contained::ContainedStream;
 
 /// Begins a subscription.
-pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
+pub(crate) async fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
     let revision = request.context.revision;
     check_names(request)?;
     let params: ListenParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;
     let wanted = unique(params.notifications);
     let changes = parts.shared.changes.subscribe();
     let mut honoured = parts.honoured(&wanted);
+    for uri in honoured.resource_subscriptions.iter().flatten() {
+        gate::check_resource(parts, request, uri).await?;
+    }
     let mut notices = stream::pending().boxed();
     for extension in &parts.extensions {
         let told = extension.listen(&wanted, &request.for_extension()).map_err(ProtocolError::into_object)?;

@@ -19,8 +19,7 @@ use crate::round::request::Request;
 pub(crate) async fn get_prompt(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;
     let prompt = parts.prompts.get(name);
-    let unknown = || ProtocolError::invalid_params(format!("Unknown prompt: {}", echo::name(name))).into_object();
-    let prompt = prompt.ok_or_else(unknown)?;
+    let prompt = prompt.ok_or_else(|| unknown_prompt(name))?;
     let given = request.params.object("arguments").map_err(invalid_params)?;
     let given = texts(given.as_ref())?;
     let missing = prompt
@@ -42,6 +41,11 @@ pub(crate) async fn get_prompt(parts: &Parts, request: &Request<'_>) -> Result<S
     round.run_round(&prompt.handler, &arguments.into(), finish).await
 }
 
+#[cold]
+pub(crate) fn unknown_prompt(name: &str) -> ErrorObject {
+    ProtocolError::invalid_params(format!("Unknown prompt: {}", echo::name(name))).into_object()
+}
+
 /// Arguments of a prompt, which are texts.
 fn texts(members: Option<&RawMembers<'_>>) -> Result<IndexMap<String, String>, ErrorObject> {
     let texts = members.into_iter().flat_map(RawMembers::iter).map(|(name, value)| {
@@ -59,9 +63,10 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     let uri = request.required_name()?;
     let missing = || not_found(uri, request.context.revision);
     let MatchedResource { reader, name, mime_type, arguments } = find(parts, uri).ok_or_else(missing)?;
+    let is_policed = parts.access.policy.is_some();
     let round = Round::open(parts, request, name, &reader.settings)?;
     let read =
-        round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
+        round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type, is_policed)).await;
     read.map_err(|error| {
         if error.code != ErrorCode::RESOURCE_NOT_FOUND {
             return error;
@@ -75,6 +80,11 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
 /// Returns true if a resource or template reads this URI.
 pub(crate) fn is_read(parts: &Parts, uri: &str) -> bool {
     find(parts, uri).is_some()
+}
+
+/// Returns the scopes of the resource or template that reads this URI.
+pub(crate) fn scopes_of_resource<'a>(parts: &'a Parts, uri: &str) -> Option<&'a [String]> {
+    find(parts, uri).map(|found| &*found.reader.settings.scopes)
 }
 
 /// A resource or template that reads a URI.
@@ -99,7 +109,7 @@ fn find<'a>(parts: &'a Parts, uri: &str) -> Option<MatchedResource<'a>> {
     })
 }
 
-fn not_found(uri: &str, revision: Revision) -> ErrorObject {
+pub(crate) fn not_found(uri: &str, revision: Revision) -> ErrorObject {
     let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(echo::name(uri)));
     if revision.has(Feature::ResourceNotFoundCode) {
         error.code = ErrorCode::RESOURCE_NOT_FOUND;
@@ -129,5 +139,10 @@ fn completers<'a>(parts: &'a Parts, reference: &CompletionReference) -> Result<&
         }
         _ => None,
     };
-    found.ok_or_else(|| ProtocolError::invalid_params("There is nothing of that name to complete").into_object())
+    found.ok_or_else(nothing_to_complete)
+}
+
+#[cold]
+pub(crate) fn nothing_to_complete() -> ErrorObject {
+    ProtocolError::invalid_params("There is nothing of that name to complete").into_object()
 }

@@ -121,7 +121,7 @@ impl<'a> Request<'a> {
     }
 
     /// A part of the message, which shares its bytes.
-    pub(super) fn share(&self, part: &RawValue) -> Bytes {
+    pub(crate) fn share(&self, part: &RawValue) -> Bytes {
         let part = part.get().as_bytes();
         let start = part.as_ptr().addr().checked_sub(self.body.as_ptr().addr());
         let range = start.and_then(|start| Some(start..start.checked_add(part.len())?));

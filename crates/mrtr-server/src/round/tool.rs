@@ -32,7 +32,7 @@ pub(crate) async fn answer_call(parts: &Arc<Parts>, request: &Request<'_>) -> Re
 }
 
 #[cold]
-fn unknown(name: &str) -> ErrorObject {
+pub(crate) fn unknown(name: &str) -> ErrorObject {
     ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(name))).into_object()
 }
 

@@ -1,7 +1,7 @@
 //! A call of a session: it stays open while its client is asked, and its handler runs again with the answers.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,6 +16,7 @@ use super::one::Session;
 use super::open_questions::{Answer, Delivered, Difference, MOST_ASKED, OpenQuestions, Standing};
 use super::stream::CallStream;
 use crate::error::misuse;
+use crate::protocol::gate::Subject;
 use crate::round::live::{LiveClient, LiveRun, NotAnswered, Wait};
 use crate::support::changes::Changes;
 use crate::support::fair::Full;
@@ -33,6 +34,8 @@ pub(super) struct Call {
     arrived: Notify,
     kept: Mutex<Kept>,
     changes: Changes,
+    /// What it is about, where its caller has to be allowed to answer.
+    pub(super) subject: OnceLock<Subject>,
 }
 
 /// The things that a call keeps.
@@ -73,6 +76,7 @@ impl Call {
             arrived: Notify::new(),
             kept: Mutex::new(Kept { share, message, journal: 0, permit, pause: None }),
             changes,
+            subject: OnceLock::new(),
         }
     }
 

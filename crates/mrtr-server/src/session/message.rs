@@ -11,6 +11,7 @@ use super::open_questions::Answer;
 use super::requests;
 use super::stream::SessionStream;
 use super::table::{Sessions, is_version};
+use crate::definition::parts::Parts;
 use crate::definition::tool::HeaderClaim;
 use crate::protocol::context::Context;
 use crate::protocol::era::{OwnedMessage, Versionless};
@@ -142,6 +143,9 @@ async fn in_session(
         }
         OwnedMessage::Notification { method, params } => requests::notified(&session, &method, params.params()),
         OwnedMessage::Result { id, result } => {
+            if let Err(refused) = check_answer(sessions.parts(), &session, &id, &context).await {
+                return LegacyReply::of(refused, session.revision);
+            }
             session.answer(&id, &Answer::Result(&result), context.caller.permit.take());
         }
         OwnedMessage::Error { id: Some(id), error } => answered_with_error(&session, &id, &error, context),
@@ -149,6 +153,18 @@ async fn in_session(
         OwnedMessage::Error { id: None, .. } => {}
     }
     LegacyReply::Accepted
+}
+
+/// Refuses an answer to a call that its caller may no longer make. The call waits on, and an answer with other
+/// credentials lets it continue. An error may always come: it is how a client declines.
+async fn check_answer(parts: &Parts, session: &Session, id: &RequestId, context: &Context<'_>) -> Result<(), Reply> {
+    if !parts.access.is_asked {
+        return Ok(());
+    }
+    let Some(call) = session.call_of(id) else { return Ok(()) };
+    let Some(subject) = call.subject.get() else { return Ok(()) };
+    let checked = subject.check(parts, context).await;
+    checked.map_err(|error| Reply::error(None, error.into(), session.revision))
 }
 
 /// Delivers an answer of the client's that is an error.

@@ -298,6 +298,13 @@ impl Session {
         call.deliver(id, answer, permit);
     }
 
+    /// Returns the call that asked a question, if both are open.
+    pub(super) fn call_of(&self, question: &RequestId) -> Option<Arc<Call>> {
+        let RequestId::Integer(id) = *question else { return None };
+        let state = self.state();
+        state.asked.get(&id).and_then(|call| state.calls.get(call)).map(Arc::clone)
+    }
+
     /// Cancels a request: the client does not want its response any more.
     pub(super) fn cancel(&self, id: &RequestId) {
         let call = self.state().calls.get(id).map(Arc::clone);

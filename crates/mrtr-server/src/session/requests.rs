@@ -1,5 +1,6 @@
 //! The requests and notifications of a session: `initialize`, what only sessions have, and calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ use crate::error::invalid_params;
 use crate::protocol::admit::{Admitted, OwnedAdmitted};
 use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
+use crate::protocol::gate::{self, Subject};
 use crate::protocol::{catalog, dispatch};
 use crate::round::live::{KnownClient, LiveClient, LiveRun, NotAnswered, Wait};
 use crate::round::request::OwnedRequest;
@@ -109,6 +111,12 @@ pub(super) async fn in_session(
         Ok(request) => request.params,
         Err(error) => return LegacyReply::of(Reply::error(Some(id), error.into(), revision), revision),
     };
+    if let Some(uri) = subscribed(&request, &params)
+        && let Ok(asked) = request.request(&context.caller)
+        && let Err(error) = gate::check_resource(parts, &asked, &uri).await
+    {
+        return LegacyReply::of(Reply::error(Some(id), error.into(), revision), revision);
+    }
     let reply = match own_method(parts, session, &request, params) {
         Some(Ok(())) => match catalog::ping(parts, revision) {
             Ok(nothing) => Reply::result(&id, nothing),
@@ -121,6 +129,14 @@ pub(super) async fn in_session(
         },
     };
     LegacyReply::of(reply, revision)
+}
+
+/// Returns the resource that a client of a session wants to hear of.
+fn subscribed(request: &OwnedRequest, params: &RawParams<'_>) -> Option<String> {
+    if !request.is("resources/subscribe") {
+        return None;
+    }
+    params.text("uri").ok().flatten().map(Cow::into_owned)
 }
 
 /// Answers the methods that only sessions have; `None` if the method is another.
@@ -146,6 +162,10 @@ fn own_method(
         return Some(params.map(|params| session.unwatch(&params.uri)));
     }
     None
+}
+
+async fn check_owned(parts: &Parts, admitted: &OwnedAdmitted, context: &Context<'static>) -> Result<(), Reply> {
+    dispatch::check_caller(parts, &admitted.admitted(&context.caller)?).await
 }
 
 async fn answer_owned(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
@@ -185,6 +205,16 @@ async fn begin_call(
         Err(reply) => return LegacyReply::of(reply, revision),
     };
     let (log, to) = (Some(session.level()), Receiver::Sink(Arc::clone(&call) as _));
+    // In this era, too, a refusal comes before a byte of the stream.
+    if parts.access.is_asked
+        && let Err(refused) = check_owned(parts, &admitted, &context).await
+    {
+        return LegacyReply::of(refused, revision);
+    }
+    if parts.access.is_asked {
+        let subject = admitted.admitted(&context.caller).ok().and_then(|admitted| Subject::of(&admitted.request));
+        subject.and_then(|subject| call.subject.set(subject).err());
+    }
     admitted.hear(|progress| Notifier { progress, log, to, revision });
     let mut reader = call.stream.read_after(0);
     tokio::spawn(run_call(Arc::clone(parts), open, admitted, context));
@@ -203,8 +233,11 @@ async fn begin_call(
 async fn run_call(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
     let _counted = LoadGuard::begin(&parts.shared.detached);
     let call: &Call = &open.0;
-    let response = answer_owned(&parts, &admitted, &context).await.last().await;
-    call.end(response);
+    let response = match admitted.admitted(&context.caller) {
+        Ok(admitted) => dispatch::answer_allowed(&parts, &admitted).await,
+        Err(reply) => reply,
+    };
+    call.end(response.last().await);
 }
 
 /// Handles a notification of the client's.

@@ -3,7 +3,7 @@
 use mrtr_flow::{Asked, Question};
 use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
-use mrtr_server::extend::{Host, ToolCall};
+use mrtr_server::extend::{Host, Standing, ToolCall};
 use mrtr_server::{Caller, Identity, ProtocolError};
 use mrtr_state::{FlowProgress, Timestamp};
 use serde::de::DeserializeOwned;
@@ -49,6 +49,7 @@ impl CallBody {
         let progress = FlowProgress::restore(record.flow, started, ends, self.round);
         let mut call = host.call(record.tool.clone(), self.arguments, progress);
         call.capabilities = self.capabilities;
+        call.standing = if self.identity.is_some() { Standing::Recorded } else { Standing::NotKnown };
         call.identity = self.identity.unwrap_or_else(|| of_last_version(self.caller, self.tenant));
         call.revision = record.revision;
         call

@@ -48,6 +48,10 @@ impl Extension for Tasks {
         (is_core || revision.has(Feature::TasksExtension)) && Self::owns_method(method, is_core)
     }
 
+    fn asks_policy(&self, _: &str) -> bool {
+        true
+    }
+
     async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
         self.answer_method(request).await
     }

@@ -13,12 +13,12 @@ use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResul
 use mrtr_schema::tasks::{self, RelatedTask, TaskParams, TaskPayload};
 use mrtr_schema::{ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Wire, WireObject};
 use mrtr_server::ProtocolError;
-use mrtr_server::extend::{ExtensionReply, ExtensionRequest};
+use mrtr_server::extend::{ExtensionReply, ExtensionRequest, Standing};
 
 use crate::body::{QuestionBody, ResultBody, internal_error};
 use crate::create::{declares_tasks, undeclared};
 use crate::record::TransitionError;
-use crate::store::{KeptTask, Place, StoreError};
+use crate::store::{KeptTask, Listed, Place, StoreError};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
 use crate::{Owner, TaskId, TaskRecord, wire};
@@ -61,19 +61,29 @@ impl Tasks {
         if task.record.revision == request.revision { Ok(task) } else { Err(unknown()) }
     }
 
+    /// Finds the task that a request names, if its caller may use the task's tool now. Who lost a scope can still cancel:
+    /// that needs ownership alone.
+    async fn find_allowed(&self, request: &ExtensionRequest<'_>, id: &str) -> Result<KeptTask, ProtocolError> {
+        let task = self.find(request, id).await?;
+        let attached = self.0.attached().ok_or_else(|| internal_error("Internal error"))?;
+        let subject = (request.method, &*task.record.tool, None);
+        attached.host.check(request.identity, subject, Standing::Live, unknown).await?;
+        Ok(task)
+    }
+
     fn owner(&self, request: &ExtensionRequest<'_>) -> Result<Owner, ProtocolError> {
         let attached = self.0.attached().ok_or_else(|| internal_error("Internal error"))?;
         Ok(Owner::new(&attached.audience, request.caller, request.tenant))
     }
 
     async fn get(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
-        let task = self.find(request, &task_id(request)?).await?;
+        let task = self.find_allowed(request, &task_id(request)?).await?;
         let detailed = self.0.detailed(&task, request.capabilities)?;
         wire::write(&GetTaskResult { task: detailed, meta: None }, &task.record)
     }
 
     async fn core_get(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
-        let task = self.find(request, &task_id(request)?).await?;
+        let task = self.find_allowed(request, &task_id(request)?).await?;
         wire::write(&tasks::GetTaskResult::new(wire::core(&task.record, task.now)), &task.record)
     }
 
@@ -116,7 +126,16 @@ impl Tasks {
         let listed = listed.map_err(|error| Inner::store_failed(&error))?;
         let now = self.0.store.now().await.map_err(|error| Inner::store_failed(&error))?;
         let page = listed.iter().take(PAGE);
-        let shown = page.clone().filter(|task| task.record.revision == request.revision);
+        let host = &self.0.attached().ok_or_else(|| internal_error("Internal error"))?.host;
+        let mut hidden = Vec::new();
+        for task in page.clone() {
+            let subject = (request.method, &*task.record.tool, None);
+            if host.check(request.identity, subject, Standing::Live, unknown).await.is_err() {
+                hidden.push(task.record.id);
+            }
+        }
+        let of_now = |task: &&Listed| task.record.revision == request.revision && !hidden.contains(&task.record.id);
+        let shown = page.clone().filter(of_now);
         let all: Vec<_> = shown.map(|task| tasks::Task::new(wire::core(&task.record, now))).collect();
         let mut result = tasks::ListTasksResult::new(all);
         result.next_cursor = (listed.len() > PAGE).then(|| listed[PAGE - 1].place.0.to_string());

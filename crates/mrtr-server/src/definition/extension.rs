@@ -269,6 +269,7 @@ impl<'a> OfferedCall<'a> {
             revision: self.revision,
             capabilities: self.capabilities.clone(),
             identity: self.identity.clone(),
+            standing: Standing::Live,
         }
     }
 }
@@ -312,6 +313,8 @@ pub struct ToolCall {
     pub capabilities: ClientCapabilities,
     /// The sender, with what it was granted then.
     pub identity: Identity,
+    /// The standing of that identity. Unless it is live, the policy is asked before each run.
+    pub standing: Standing,
 }
 
 impl ToolCall {
@@ -326,6 +329,11 @@ impl ToolCall {
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| misuse("the tool was removed"))?;
+        if !self.standing.is_live() {
+            // The caller asked when the task began; since then it may have lost what it was granted.
+            let subject = ("tools/call", &*self.tool, Some(self.arguments.as_raw()));
+            self.host.check(&self.identity, subject, self.standing, ProtocolError::not_allowed).await?;
+        }
         let environment = Arc::clone(&server.shared.environment);
         let capabilities = Arc::new(self.capabilities.clone());
         let mut context = RunContext::new(environment, self.revision, self.flow_progress, capabilities);
@@ -394,6 +402,7 @@ impl Host {
             revision: Revision::default(),
             capabilities: ClientCapabilities::default(),
             identity: Identity::anonymous(),
+            standing: Standing::Recorded,
         }
     }
 

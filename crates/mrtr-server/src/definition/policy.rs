@@ -99,7 +99,8 @@ pub enum Standing {
     Live,
     /// It is what was recorded when a task was created, or when its last answers came.
     Recorded,
-    /// A version of the server that kept only caller and tenant recorded it: scopes and groups are not known.
+    /// A version of the server that kept only caller and tenant recorded it: scopes and groups are not known. The server
+    /// does not check scopes then, and a policy decides by the rest.
     NotKnown,
 }
 
@@ -124,7 +125,8 @@ pub(crate) struct Access {
 impl Access {
     /// Decides on an operation: by its scopes, and by the policy.
     pub(crate) async fn decide(&self, identity: &Identity, operation: &Operation<'_>) -> Decision {
-        let mut missing: Vec<String> = operation.scopes.iter().filter(|scope| !self.has(identity, scope)).cloned().collect();
+        let lacks = |scope: &&String| operation.standing != Standing::NotKnown && !self.has(identity, scope);
+        let mut missing: Vec<String> = operation.scopes.iter().filter(lacks).cloned().collect();
         let Some(policy) = &self.policy else { return Decision::of(missing) };
         match policy.decide(identity, operation).await {
             Decision::Allow => Decision::of(missing),

@@ -132,7 +132,7 @@ impl<'a> Request<'a> {
     }
 
     /// The name of what it is about, which must be there.
-    pub(super) fn required_name(&self) -> Result<&str, ErrorObject> {
+    pub(crate) fn required_name(&self) -> Result<&str, ErrorObject> {
         let missing = || invalid_params(ReadError::missing(self.info.named_by.unwrap_or("name")));
         self.name.as_deref().ok_or_else(missing)
     }

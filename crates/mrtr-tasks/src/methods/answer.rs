@@ -22,7 +22,7 @@ impl Tasks {
     /// `tasks/update`: acknowledged whatever it brings, if the task is the caller's.
     pub(super) async fn update(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
         let params: UpdateTaskParams = read_params(request)?;
-        let task = self.find(request, &params.task_id).await?;
+        let task = self.find_allowed(request, &params.task_id).await?;
         self.deliver(&task, &params.input_responses).await?;
         wire::write(&UpdateTaskResult::new(), &task.record)
     }
@@ -31,7 +31,7 @@ impl Tasks {
     pub(super) async fn input_response(&self, request: &ExtensionRequest<'_>) -> Result<Json, ProtocolError> {
         let params: TaskInputResponseParams = read_params(request)?;
         let id = params.task().map_err(|error| invalid(&error))?;
-        let task = self.find(request, id).await?;
+        let task = self.find_allowed(request, id).await?;
         if params.request_state.as_ref().is_some_and(|state| !self.0.is_task_state(&task.record, state)) {
             return Err(ProtocolError::invalid_params("`requestState` was not issued for this task"));
         }

@@ -16,7 +16,7 @@ use crate::{Owner, TaskId};
 
 impl Tasks {
     pub(super) async fn result(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
-        let task = self.find(request, &task_id(request)?).await?;
+        let task = self.find_allowed(request, &task_id(request)?).await?;
         if let Some(result) = self.0.core_result(&task, request.capabilities)? {
             return Ok(result.into());
         }

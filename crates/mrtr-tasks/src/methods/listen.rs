@@ -12,8 +12,8 @@ use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_schema::tasks::extension::{DetailedTask, TaskNotificationParams};
 use mrtr_schema::{ClientCapabilities, Feature, Json, Wire};
-use mrtr_server::ProtocolError;
-use mrtr_server::extend::{ExtensionNotice, ExtensionNotices, ExtensionRequest};
+use mrtr_server::extend::{ExtensionNotice, ExtensionNotices, ExtensionRequest, Standing};
+use mrtr_server::{Identity, ProtocolError};
 use mrtr_state::Timestamp;
 
 use crate::create::{declares_tasks, undeclared};
@@ -43,6 +43,7 @@ impl Tasks {
             inner: Arc::clone(&self.0),
             owner: Owner::new(&attached.audience, request.caller, request.tenant),
             capabilities: request.capabilities.clone(),
+            identity: request.identity.clone(),
             told: HashMap::new(),
             to_read: VecDeque::new(),
             hasher: RandomState::new(),
@@ -65,6 +66,8 @@ struct Subscription {
     inner: Arc<Inner>,
     owner: Owner,
     capabilities: ClientCapabilities,
+    /// The subscriber, with what it was granted when it subscribed.
+    identity: Identity,
     /// The last notification of each task.
     told: HashMap<TaskId, Told>,
     /// The tasks that have changed.
@@ -133,6 +136,9 @@ impl Subscription {
                 Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
             }
         };
+        let subject = ("subscriptions/listen", &*task.record.tool, None);
+        let host = &self.inner.attached()?.host;
+        host.check(&self.identity, subject, Standing::Live, ProtocolError::not_allowed).await.ok()?;
         let text = self.text(&task)?;
         let told = Told::Text(self.hasher.hash_one(&text));
         if self.told.insert(id, told) == Some(told) {

@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderValue, header, request::Parts};
 use mrtr::async_trait;
-use mrtr::http::{Authenticator, Challenge, Identity};
+use mrtr::http::{Authenticator, Challenge, Identity, RequestHead};
 use mrtr::prelude::*;
 use mrtr::schema::{ErrorCode, ErrorObject};
 use mrtr::server::extend::{Middleware, RequestInfo};
@@ -89,11 +89,11 @@ struct Tokens;
 
 #[async_trait]
 impl Authenticator for Tokens {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let name = match head.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes) {
             Some(b"Bearer token-of-ada") => "ada",
             Some(b"Bearer token-of-bob") => "bob",
-            _ => return Err(Challenge::new("Bearer")),
+            _ => return Err(Challenge::bearer()),
         };
         Ok(Identity::of(Caller::new("https://id.example.com", name)))
     }

@@ -21,7 +21,7 @@ use axum::extract::{Form, Path, State};
 use axum::http::{HeaderValue, StatusCode, header, request::Parts};
 use axum::response::Html;
 use axum::{Router, routing::get};
-use mrtr::http::{Authenticator, Challenge, Identity, router_at};
+use mrtr::http::{Authenticator, Challenge, Identity, RequestHead, router_at};
 use mrtr::prelude::*;
 use mrtr::server::Caller;
 
@@ -62,11 +62,11 @@ struct Tokens;
 
 #[async_trait::async_trait]
 impl Authenticator for Tokens {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         match head.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes) {
             Some(b"Bearer token-of-ada") => Ok(Identity::of(Caller::new("https://id.example.com", "ada"))),
             Some(b"Bearer token-of-bob") => Ok(Identity::of(Caller::new("https://id.example.com", "bob"))),
-            _ => Err(Challenge::new("Bearer")),
+            _ => Err(Challenge::bearer()),
         }
     }
 }

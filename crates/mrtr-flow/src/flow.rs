@@ -34,12 +34,12 @@ pub use step::{Retry, Step, StepResult, StepValue, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::identity::{Caller, Identity};
 use crate::engine::context::Progress;
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
+use crate::identity::{Caller, Identity};
 
 /// A handler's side of a conversation. The handler asks questions and does steps; the runner runs the handler
 /// again with the answers.

@@ -409,7 +409,8 @@ mod tests {
 
     #[test]
     fn an_identity_is_kept_and_read_again() {
-        let caller = Caller::new("https://id.example.com", "ann").through([Party::new("https://id.example.com", "bot")]);
+        let caller =
+            Caller::new("https://id.example.com", "ann").through([Party::new("https://id.example.com", "bot")]);
         let ann = Identity::of(caller.bound_to_client("app"))
             .for_tenant("acme")
             .of_kind(IdentityKind::Person)

@@ -25,6 +25,6 @@ pub use http;
 pub use client::{HttpTransport, HttpTransportError, TokenProvider};
 #[cfg(feature = "server")]
 pub use server::{
-    Authenticator, Bound, Challenge, Endpoint, ForwardedHeader, Identity, PATH, PublicUrl, PublicUrlError, RequestHead, ResponseBody, Serve, router, router_at,
-    router_for, serve,
+    Authenticator, Bound, Challenge, Endpoint, ForwardedHeader, Identity, PATH, PublicUrl, PublicUrlError, RequestHead,
+    ResponseBody, Serve, router, router_at, router_for, serve,
 };

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use log::Log;
-use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve, http, router_at, serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead, Serve, http, router_at, serve};
 use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Prompt, Resource, Sealer, Server, Tool};
 use mrtr_state::{Key, KeyRing};
@@ -97,11 +97,11 @@ struct OneToken;
 
 #[async_trait::async_trait]
 impl Authenticator for OneToken {
-    async fn authenticate(&self, head: &http::request::Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         match head.headers.get("authorization").map(http::HeaderValue::as_bytes) {
             Some(b"Bearer secret") => Ok(Identity::anonymous()),
-            Some(b"Bearer weak") => Err(Challenge::new("Bearer").forbidden()),
-            _ => Err(Challenge::new("Bearer")),
+            Some(b"Bearer weak") => Err(Challenge::bearer().forbidden()),
+            _ => Err(Challenge::bearer()),
         }
     }
 }

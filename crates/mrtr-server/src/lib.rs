@@ -23,7 +23,9 @@ pub use definition::resource::{Resource, ResourceTemplate};
 pub use definition::settings::{Guard, StatePolicy, TaskPolicy};
 pub use definition::tool::Tool;
 pub use error::{BuildError, TemplateError};
-pub use mrtr_flow::{Caller, Failure, Flow, FlowError, Identity, IdentityKind, Party, ProtocolError, StepError, ToolError};
+pub use mrtr_flow::{
+    Caller, Failure, Flow, FlowError, Identity, IdentityKind, Party, ProtocolError, StepError, ToolError,
+};
 pub use mrtr_state::Sealer;
 pub use protocol::context::Context;
 pub use protocol::reply::Reply;

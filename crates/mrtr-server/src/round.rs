@@ -16,8 +16,8 @@ use mrtr_flow::for_server::{
     with_causes,
 };
 use mrtr_flow::{
-    Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
-    RunReport, StopSignal, check_capabilities, run,
+    Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext, RunReport,
+    StopSignal, check_capabilities, run,
 };
 use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RawMembers, RequestState, Revision};
 use mrtr_state::single_use::StepRecord;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use async_trait::async_trait;
-use http::request::Parts;
-use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead, Serve};
 use mrtr_server::{Caller, Failure, Flow, Resource, Sealer, Server, SessionLimits, TaskPolicy, Tool};
 use mrtr_sqlite::SqliteTaskStore;
 use mrtr_tasks::{TaskOptions, Tasks};
@@ -111,10 +110,10 @@ struct TokenIsPrincipal;
 
 #[async_trait]
 impl Authenticator for TokenIsPrincipal {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let Some(value) = head.headers.get("authorization") else { return Ok(Identity::anonymous()) };
         let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-        token.map(|name| Identity::of(Caller::new("soak", name))).ok_or_else(|| Challenge::new("Bearer"))
+        token.map(|name| Identity::of(Caller::new("soak", name))).ok_or_else(|| Challenge::bearer())
     }
 }
 

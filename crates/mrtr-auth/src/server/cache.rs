@@ -109,9 +109,13 @@ impl KeySource {
     /// Fetches the keys, unless that was tried a moment ago, or they came while this waited for another's fetch.
     async fn refresh(&self, wanted: Option<&str>) {
         let mut last = self.0.attempt.lock().await;
-        let is_here = wanted.is_some() && self.0.kept.load().as_ref().is_some_and(|kept| {
-            kept.at.elapsed() < LONGEST_TRUSTED && kept.keys.find(wanted).is_some()
-        });
+        let is_here = wanted.is_some()
+            && self
+                .0
+                .kept
+                .load()
+                .as_ref()
+                .is_some_and(|kept| kept.at.elapsed() < LONGEST_TRUSTED && kept.keys.find(wanted).is_some());
         if is_here || !may_try(*last) || matches!(self.0.place, Place::Given) {
             return;
         }
@@ -158,13 +162,17 @@ async fn key_url(client: &Client, issuer: &str) -> Result<String, String> {
     let mut reason = String::new();
     for place in places {
         let found = fetch::get(client, &place).await.and_then(|text| {
-            serde_json::from_slice::<Metadata>(&text).map_err(|error| format!("{place} is no metadata of an issuer: {error}"))
+            serde_json::from_slice::<Metadata>(&text)
+                .map_err(|error| format!("{place} is no metadata of an issuer: {error}"))
         });
         match found {
             // Another issuer's document could name another issuer's keys.
             Ok(metadata) if metadata.issuer == issuer => return Ok(metadata.jwks_uri),
             Ok(metadata) => {
-                reason = format!("{place} is of the issuer {:?}, not of {issuer:?}: set the first, if it is the right one", metadata.issuer);
+                reason = format!(
+                    "{place} is of the issuer {:?}, not of {issuer:?}: set the first, if it is the right one",
+                    metadata.issuer
+                );
             }
             Err(error) if reason.is_empty() => reason = error,
             Err(_) => {}

@@ -122,7 +122,8 @@ impl TokenCheck {
                 _ => return parsed.and(Err(Refusal::because("no issuer of such tokens is known"))),
             },
         };
-        let audience = head.public_url().ok_or(Refusal::because("the endpoint has no public URL: no token can be for it"))?;
+        let audience =
+            head.public_url().ok_or(Refusal::because("the endpoint has no public URL: no token can be for it"))?;
         let named = unverified.issuer();
         let issuer = self.issuers.iter().find(|issuer| Some(&*issuer.url) == named);
         let issuer = issuer.ok_or(Refusal::because("its issuer is not known"))?;

@@ -50,7 +50,8 @@ impl Claims {
     /// Returns the scopes, wherever the issuer writes them: `scope`, `scp` or `scopes`, as a list or as words.
     pub fn scopes(&self) -> Vec<String> {
         let named = ["scope", "scp", "scopes"].iter().flat_map(|name| self.texts(name));
-        let words: Vec<String> = named.flat_map(|text| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let words: Vec<String> =
+            named.flat_map(|text| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect();
         let mut scopes: Vec<String> = Vec::with_capacity(words.len());
         for word in words {
             if !scopes.contains(&word) {

@@ -6,7 +6,8 @@ use reqwest::{Client, Response, Url, redirect};
 
 /// Makes the client that fetches keys, and asks introspection endpoints.
 pub(super) fn client() -> Client {
-    let client = Client::builder().redirect(redirect::Policy::none()).timeout(LONGEST_WAIT).connect_timeout(LONGEST_WAIT);
+    let client =
+        Client::builder().redirect(redirect::Policy::none()).timeout(LONGEST_WAIT).connect_timeout(LONGEST_WAIT);
     client.build().unwrap_or_default()
 }
 

@@ -76,7 +76,11 @@ impl Introspection {
             return known.ok_or(Refusal::because("its issuer said a moment ago that it is not good"));
         }
         let answer = self.answer(token).await.map_err(|reason| {
-            tracing::error!(endpoint = self.0.url, reason, "an introspection endpoint cannot be asked: its tokens are refused");
+            tracing::error!(
+                endpoint = self.0.url,
+                reason,
+                "an introspection endpoint cannot be asked: its tokens are refused"
+            );
             Refusal::because("its issuer cannot be asked")
         })?;
         let judged = self.judge(&answer, audience, now);

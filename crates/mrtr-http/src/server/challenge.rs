@@ -179,7 +179,10 @@ mod tests {
     #[test]
     fn a_scheme_and_a_name_that_no_header_can_hold_are_left_out() {
         assert_eq!(Challenge::scheme("Bearer\r\nX: 1").to_string(), "Bearer");
-        assert_eq!(Challenge::scheme("Basic").parameter("realm", "a").parameter("b c", "d").to_string(), r#"Basic realm="a""#);
+        assert_eq!(
+            Challenge::scheme("Basic").parameter("realm", "a").parameter("b c", "d").to_string(),
+            r#"Basic realm="a""#
+        );
     }
 
     #[test]

@@ -99,12 +99,16 @@ impl FromStr for PublicUrl {
             return refuse("clients compare it letter by letter: write scheme and host in lower case");
         }
         if matches!((scheme, uri.port_u16()), ("https", Some(443)) | ("http", Some(80))) {
-            return refuse("that is the scheme's own port, and clients compare it letter by letter: leave out the port");
+            return refuse(
+                "that is the scheme's own port, and clients compare it letter by letter: leave out the port",
+            );
         }
         match scheme {
             "https" => {}
             "http" if super::origin::is_loopback(host) => {}
-            "http" => return refuse("without TLS anybody on the way reads the tokens: use https, at a proxy if need be"),
+            "http" => {
+                return refuse("without TLS anybody on the way reads the tokens: use https, at a proxy if need be");
+            }
             _ => return refuse("its scheme must be https, or http on this machine"),
         }
         Ok(Self { host: host.to_owned(), text: text.to_owned(), path })
@@ -123,9 +127,13 @@ mod tests {
 
     #[test]
     fn rs_3_a_resource_identifier_has_one_spelling() {
-        for good in
-            ["https://a.example", "https://a.example/mcp", "https://a.example:8443/x/mcp", "http://127.0.0.1:8000/mcp", "http://[::1]:1/"]
-        {
+        for good in [
+            "https://a.example",
+            "https://a.example/mcp",
+            "https://a.example:8443/x/mcp",
+            "http://127.0.0.1:8000/mcp",
+            "http://[::1]:1/",
+        ] {
             assert_eq!(good.parse::<PublicUrl>().expect(good).as_str(), good);
         }
         for bad in [

@@ -22,9 +22,10 @@ impl Refusals {
     /// Returns the same for the body.
     pub(super) fn log(&self, rejection: &Rejection, head: &Parts) -> Option<String> {
         let (cause, setting) = match rejection {
-            Rejection::Foreign(Foreign::Host(host), _) => {
-                ("the endpoint is not served under this host", format!("Endpoint::public_url, or Endpoint::allow_host({:?})", shown(host)))
-            }
+            Rejection::Foreign(Foreign::Host(host), _) => (
+                "the endpoint is not served under this host",
+                format!("Endpoint::public_url, or Endpoint::allow_host({:?})", shown(host)),
+            ),
             Rejection::Foreign(Foreign::Origin(origin), _) => {
                 ("a page of another origin sent it", format!("Endpoint::allow_origin({:?})", shown(origin)))
             }
@@ -48,7 +49,8 @@ impl Refusals {
         } else {
             tracing::debug!(status, host, origin, authorization, setting, "a request was refused: {cause}");
         }
-        let came = if origin.is_empty() { format!("host {host:?}") } else { format!("host {host:?}, origin {origin:?}") };
+        let came =
+            if origin.is_empty() { format!("host {host:?}") } else { format!("host {host:?}, origin {origin:?}") };
         Some(format!("What came: {came}; {cause}. The setting: {setting}"))
     }
 

@@ -3,8 +3,8 @@
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, Feature, Revision};
-use mrtr_server::{ProtocolError, Reply};
 use mrtr_server::transport::Stage;
+use mrtr_server::{ProtocolError, Reply};
 
 use super::accounts::Charges;
 use super::challenge::Challenge;
@@ -50,7 +50,12 @@ pub(super) fn message(
 
 /// Creates the response to a request whose caller may not make it: a challenge says which scopes would help.
 #[cold]
-pub(super) fn forbidden(body: String, endpoint: &Endpoint, is_anonymous: bool, charges: Charges) -> Response<ResponseBody> {
+pub(super) fn forbidden(
+    body: String,
+    endpoint: &Endpoint,
+    is_anonymous: bool,
+    charges: Charges,
+) -> Response<ResponseBody> {
     let error = serde_json::from_str::<ErrorResponse>(&body).ok().map(|response| ProtocolError::from(response.error));
     let scopes = error.map(|error| error.required_scopes()).unwrap_or_default();
     let challenge = if is_anonymous {

@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::accept::{Shared, accept, after};
-use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS, Timeouts};
 use super::authenticate::Authenticator;
+use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS, Timeouts};
 use super::endpoint::Endpoint;
 use super::probes::Probes;
 use super::public_url::PublicUrl;
@@ -127,7 +127,14 @@ impl Serve {
             notice: Self::DEFAULT_SHUTDOWN_NOTICE,
             shutdown: Self::DEFAULT_SHUTDOWN_TIMEOUT,
         };
-        Self { endpoints, has_probes: false, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts, mistake: None }
+        Self {
+            endpoints,
+            has_probes: false,
+            runtimes: None,
+            connections: Self::DEFAULT_CONNECTIONS,
+            timeouts,
+            mistake: None,
+        }
     }
 
     /// Adds another endpoint at this path.

@@ -1,7 +1,5 @@
 //! The caller of a request: asked for every time, bound to the state, and anonymous only where the operator said so.
-
-use http::request::Parts;
-use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead, Serve};
 use mrtr_server::{Caller, Failure, Flow, Server, Tool};
 use serde_json::{Value, json};
 
@@ -15,14 +13,14 @@ pub(crate) struct ByName;
 
 #[async_trait::async_trait]
 impl Authenticator for ByName {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let token = head.headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         match token.and_then(|token| token.split_once('@')) {
-            Some(("mallory", _)) => Err(Challenge::new("Bearer error=\"insufficient_scope\"").forbidden()),
+            Some(("mallory", _)) => Err(Challenge::bearer().error("insufficient_scope").forbidden()),
             Some((subject, tenant)) => {
                 Ok(Identity::of(Caller::new("https://id.example.com", subject)).for_tenant(tenant))
             }
-            None => Err(Challenge::new("Bearer\r\nSet-Cookie: no")),
+            None => Err(Challenge::scheme("Bearer\r\nSet-Cookie: no")),
         }
     }
 }

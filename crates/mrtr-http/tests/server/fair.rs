@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::request::Parts;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mrtr_http::{Authenticator, Challenge, Endpoint, ForwardedHeader, Identity, Serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, ForwardedHeader, Identity, RequestHead, Serve};
 use mrtr_server::{Caller, Failure, Flow, Server, Tool};
 use serde_json::json;
 use tokio::net::{TcpSocket, TcpStream};
@@ -77,9 +76,9 @@ struct ByName;
 
 #[async_trait]
 impl Authenticator for ByName {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let token = head.headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        let name = token.ok_or_else(|| Challenge::new("Bearer"))?;
+        let name = token.ok_or_else(|| Challenge::bearer())?;
         Ok(match name.split_once('@') {
             Some((name, tenant)) => Identity::of(Caller::new("test", name)).for_tenant(tenant),
             None => Identity::of(Caller::new("test", name)),

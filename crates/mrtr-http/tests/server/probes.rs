@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead, Serve};
 
 use crate::support::Site;
 use crate::support::message::Post;
@@ -15,8 +15,8 @@ struct Nobody;
 
 #[async_trait::async_trait]
 impl Authenticator for Nobody {
-    async fn authenticate(&self, _: &http::request::Parts) -> Result<Identity, Challenge> {
-        Err(Challenge::new("Bearer"))
+    async fn authenticate(&self, _: &RequestHead<'_>) -> Result<Identity, Challenge> {
+        Err(Challenge::bearer())
     }
 }
 

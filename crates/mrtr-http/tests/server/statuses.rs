@@ -1,12 +1,10 @@
 //! DESIGN's table of errors, row by row and in its order: what is wrong twice is refused for the earlier reason.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use http::request::Parts;
-use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
+use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, RequestHead, Serve};
 use mrtr_schema::tools::InputSchema;
 use mrtr_server::{Caller, Failure, Flow, Prompt, ProtocolError, Server, Tool};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::Site;
 use crate::support::message::{Post, call, request};
@@ -99,10 +97,10 @@ struct Good;
 
 #[async_trait::async_trait]
 impl Authenticator for Good {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         match head.headers.get("authorization").map(http::HeaderValue::as_bytes) {
             Some(b"Bearer good") => Ok(Identity::of(Caller::new("https://id.example.com", "ann"))),
-            _ => Err(Challenge::new("Bearer realm=\"test\"")),
+            _ => Err(Challenge::bearer().parameter("realm", "test")),
         }
     }
 }

@@ -13,7 +13,6 @@ use rmcp::model::{
 };
 use serde::Serialize;
 
-
 /// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes
 /// it.
 ///

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mrtr_flow::for_server::{LazyFlow, RoundJournal, internal_error, resolve_manual_questions};
-use mrtr_flow::{Caller, Failure, Identity, FailureKind, Journal, ProtocolError, RunContext, RunReport};
+use mrtr_flow::{Caller, Failure, FailureKind, Identity, Journal, ProtocolError, RunContext, RunReport};
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
 use mrtr_state::{FlowId, FlowProgress, Sealer};

@@ -67,7 +67,8 @@ pub(crate) fn scopes<'a>(parts: &'a Parts, method: &str, name: Option<&str>) -> 
 
 /// Returns the name of what a completion is for, and the scopes that it needs.
 fn completed<'a>(parts: &'a Parts, request: &Request<'_>) -> Result<(Option<String>, &'a [String]), ErrorObject> {
-    let params: CompleteParams = request.params.clone().read(request.context.revision.strict()).map_err(invalid_params)?;
+    let params: CompleteParams =
+        request.params.clone().read(request.context.revision.strict()).map_err(invalid_params)?;
     Ok(match params.reference {
         CompletionReference::Prompt(prompt) => {
             let scopes = parts.prompts.get(&prompt.name).map(|prompt| &*prompt.settings.scopes);

@@ -7,7 +7,7 @@ use crate::support::contained::contained_call;
 
 /// The part of the server that answers a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub(crate) enum Route {
     CallTool,
     ListTools,
     GetPrompt,

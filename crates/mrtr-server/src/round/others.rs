@@ -65,8 +65,9 @@ pub(crate) async fn read_resource(parts: &Parts, request: &Request<'_>) -> Resul
     let MatchedResource { reader, name, mime_type, arguments } = find(parts, uri).ok_or_else(missing)?;
     let is_policed = parts.access.policy.is_some();
     let round = Round::open(parts, request, name, &reader.settings)?;
-    let read =
-        round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type, is_policed)).await;
+    let read = round
+        .run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type, is_policed))
+        .await;
     read.map_err(|error| {
         if error.code != ErrorCode::RESOURCE_NOT_FOUND {
             return error;

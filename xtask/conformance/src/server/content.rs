@@ -7,8 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use async_trait::async_trait;
 use http::header::AUTHORIZATION;
-use http::request::Parts;
-use mrtr_http::{Authenticator, Challenge, Identity};
+use mrtr_http::{Authenticator, Challenge, Identity, RequestHead};
 use mrtr_schema::content::{
     AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceContents, Role, TextResourceContents,
 };
@@ -250,10 +249,10 @@ pub(crate) struct BearerPrincipals;
 
 #[async_trait]
 impl Authenticator for BearerPrincipals {
-    async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
+    async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let Some(value) = head.headers.get(AUTHORIZATION) else { return Ok(Identity::anonymous()) };
         let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-        let name = token.ok_or(Challenge::new("Bearer"))?;
+        let name = token.ok_or(Challenge::bearer())?;
         Ok(Identity::of(Caller::new("conformance", name)))
     }
 }

@@ -1,5 +1,6 @@
 //! Failures of a command: the error, the next step for the person, and the exit code.
 
+use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -63,7 +64,12 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl Error for Failure {}
+
+/// Writes an error and its cause.
+pub(crate) fn with_cause(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
 
 /// Tells the person, and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {

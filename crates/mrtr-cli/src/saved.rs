@@ -91,6 +91,21 @@ impl SavedCall {
         Ok((Self::parse(path, &held.read()?)?, held))
     }
 
+    /// Reads the state of the call in this file, as text. It starts and calls nothing, so the file may be anybody's.
+    pub(crate) fn state_in(path: &Path) -> Result<String> {
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        match Self::parse(path, &text)?.work {
+            Work::Call(call) => {
+                let call = serde_json::to_value(call)?;
+                let state = call["state"].as_str().map(str::to_owned);
+                state.ok_or_else(|| Failure::new(format!("the call in {} has no state", path.display())).into())
+            }
+            Work::Task(_) => Err(Failure::new(format!("the call in {} is a task, which has no state", path.display()))
+                .next("its server has it: mrtr tasks list --db FILE")
+                .into()),
+        }
+    }
+
     fn parse(path: &Path, text: &str) -> Result<Self> {
         let name = path.display();
         let Some(whole) = envelope(text) else {

@@ -432,7 +432,8 @@ fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: Refusal)
         // The refusal alone would read like an attack, and most often the server was restarted.
         Refusal::Forged | Refusal::UnknownKey if !shared.sealer.outlives_process() => {
             "this server seals with a key of its process, and another process sealed the state, such as this server \
-             before a restart: give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`"
+             before a restart: give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`, or `mrtr serve` \
+             --state-keys FILE"
                 .to_owned()
         }
         refusal => refusal.to_string(),

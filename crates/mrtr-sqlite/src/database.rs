@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mrtr_flow::{Clock, SystemClock};
 
-use crate::open::open;
+use crate::open::{Reading, open};
 use crate::schema::Needed;
 use crate::single_use::since;
 use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
@@ -73,7 +73,7 @@ impl SqliteDatabase {
         let path = path.as_ref();
         let file = open(path, Needed::Both(clock.now()))?;
         let since = since(&file.connection)?;
-        let tasks = SqliteTaskStore::over(file, path, clock)?;
+        let tasks = SqliteTaskStore::over(file, Reading::Shared, path, clock)?;
         let single_use = SqliteSingleUse::over(since, Arc::clone(tasks.writer()));
         Ok(Self { tasks, single_use })
     }

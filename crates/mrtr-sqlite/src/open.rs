@@ -33,11 +33,53 @@ pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError>
     Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenError::File)?, connection })
 }
 
+/// The way in which a connection that only reads opens a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Beside processes that write, with the files that SQLite keeps beside the database.
+    Shared,
+    /// By itself: no process has the file open, and none of those files is there or may be made.
+    Alone,
+}
+
 /// Opens a connection that only reads, to a file that was opened before.
-pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+pub(crate) fn open_reader(path: &Path, reading: Reading) -> rusqlite::Result<Connection> {
+    let connection = match reading {
+        Reading::Shared => connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?,
+        Reading::Alone => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            connect(Path::new(&immutable(path)), flags)?
+        }
+    };
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
+}
+
+/// Opens an existing file without a right to write it. Its tables must have their newest versions.
+pub(crate) fn open_to_read(path: &Path, needed: Needed) -> Result<(File, Reading), SqliteOpenError> {
+    let place = DatabaseFile::at(path).map_err(SqliteOpenError::File)?;
+    let opened = |reading| {
+        let connection = open_reader(path, reading).map_err(unwritable)?;
+        schema::check(&connection, needed)?;
+        Ok((File { place: place.clone(), connection }, reading))
+    };
+    match opened(Reading::Shared) {
+        Err(SqliteOpenError::ReadOnly) if !has_log(path) => opened(Reading::Alone),
+        opened => opened,
+    }
+}
+
+/// Returns true if there is a write-ahead log beside the file: another process writes, or ended without a last word.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// Writes the URI by which SQLite opens a file that does not change meanwhile.
+fn immutable(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{path}?immutable=1")
 }
 
 /// Opens every connection, so that all wait for others in the same way.
@@ -70,7 +112,7 @@ fn check_writable(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// The error for a file that was opened but cannot be used: either it cannot be written, or the log beside it cannot be
 /// made.
-fn unwritable(error: rusqlite::Error) -> SqliteOpenError {
+pub(crate) fn unwritable(error: rusqlite::Error) -> SqliteOpenError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => SqliteOpenError::ReadOnly,
         _ => error.into(),
@@ -285,7 +327,7 @@ mod tests {
         for (name, needed) in [("tasks", Needed::Tasks), ("single-use", SINGLE_USE), ("both", BOTH)] {
             let path = folder.path().join(name);
             let mut file = open(&path, needed).unwrap();
-            for connection in [&file.connection, &open_reader(&path).unwrap()] {
+            for connection in [&file.connection, &open_reader(&path, Reading::Shared).unwrap()] {
                 assert_eq!(pragma(connection, "busy_timeout"), 0, "{name}");
             }
             let mut other = open(&path, needed).unwrap();

@@ -10,6 +10,7 @@ use mrtr_state::Timestamp;
 use rusqlite::{Connection, Transaction};
 
 use crate::SqliteOpenError;
+use crate::open::unwritable;
 
 /// The kinds that a store needs in a file.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +100,26 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
             _ => migrate_tasks(transaction, found)?,
         }
         parts.write(transaction, kind)?;
+    }
+    Ok(())
+}
+
+/// Checks that the kinds that are needed have their newest versions, in a file that may not be written.
+pub(crate) fn check(connection: &Connection, needed: Needed) -> Result<(), SqliteOpenError> {
+    let parts = Parts::read(connection).map_err(unwritable)?;
+    let versions = parts.filter(|parts| parts.began_with.is_some()).map(|parts| parts.versions);
+    let versions = versions.ok_or(SqliteOpenError::NotOurs { needed: needed.name() })?;
+    for &kind in needed.kinds() {
+        let (found, known) = (versions.get(&kind).copied().unwrap_or(0), kind.known());
+        if found > known {
+            return Err(SqliteOpenError::Newer { of: kind.name(), found, known });
+        }
+        if found == 0 {
+            return Err(SqliteOpenError::NotOurs { needed: needed.name() });
+        }
+        if found < known {
+            return Err(SqliteOpenError::ReadOnly);
+        }
     }
     Ok(())
 }

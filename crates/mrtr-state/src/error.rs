@@ -236,10 +236,7 @@ pub enum KeyError {
         problem: Box<KeyError>,
     },
     /// The file could not be read.
-    #[error(
-        "the key file {path} cannot be read: it is a text of AUDIENCE=ID:BASE64, \
-         and `openssl rand -base64 32` makes the BASE64"
-    )]
+    #[error("the key file {path} cannot be read")]
     Unreadable {
         /// The file.
         path: std::path::PathBuf,

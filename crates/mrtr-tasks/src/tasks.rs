@@ -155,7 +155,7 @@ impl Tasks {
     pub(crate) fn attach(&self, host: Host) {
         let sealer = host.sealer();
         let audience = sealer.as_ref().map(|sealer| sealer.audience().to_owned()).unwrap_or_default();
-        let attached = Attached { host, vault: Vault::new(sealer), audience };
+        let attached = Attached { host, vault: Vault::new(sealer, self.0.store.outlives_process()), audience };
         if self.0.attached.set(attached).is_err() {
             tracing::error!("one value of `Tasks` serves one server: this one has another already");
         }

@@ -108,8 +108,10 @@ fn a_demo_server_that_cannot_be_had() {
     std::fs::write(folder.path().join("no-keys"), "hello").unwrap();
     run(folder.path(), &["serve", "--port", "0", "--state-keys", "no-keys"])
         .says(1, &["the keys cannot be used: the key file no-keys", "mrtr keys new FILE"]);
-    run(folder.path(), &["serve", "--port", "0", "--state-keys", "nowhere"])
-        .says(1, &["the keys cannot be used", "nowhere", "mrtr keys new FILE"]);
+    run(folder.path(), &["serve", "--port", "0", "--state-keys", "nowhere"]).says(
+        1,
+        &["the keys cannot be used: the key file nowhere cannot be read: No such file", "mrtr keys new nowhere"],
+    );
     std::fs::write(folder.path().join("no-db"), "this is no database, and long enough to be looked at").unwrap();
     run(folder.path(), &["serve", "--port", "0", "--db", "no-db"])
         .says(1, &["no-db cannot be used: SQLite cannot open the file", "one that does not exist yet"]);

@@ -13,6 +13,7 @@ mod program;
 mod putting_down;
 mod saved_files;
 mod scripts;
+mod serving;
 mod state;
 mod stub;
 mod tasks;

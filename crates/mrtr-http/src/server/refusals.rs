@@ -21,7 +21,9 @@ impl Refusals {
     pub(super) fn log(&self, rejection: &Rejection, head: &Parts) {
         let (cause, setting) = match rejection {
             Rejection::Foreign(Foreign::Host(host)) => {
-                ("the endpoint is not served under this host", format!("Endpoint::allow_host({:?})", shown(host)))
+                // The host is not written as a flag to paste: a client chose it, and a shell would read it.
+                let setting = format!("Endpoint::allow_host({:?}), or --allow-host of `mrtr serve`", shown(host));
+                ("the endpoint is not served under this host", setting)
             }
             Rejection::Foreign(Foreign::Origin(origin)) => {
                 ("a page of another origin sent it", format!("Endpoint::allow_origin({:?})", shown(origin)))

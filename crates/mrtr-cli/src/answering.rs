@@ -188,8 +188,8 @@ impl Answering {
     }
 
     /// Notes that the call was saved, and what was answered before.
-    pub(crate) fn is_resumed(&self, call: &PendingCall) {
-        self.answers.is_resumed(call);
+    pub(crate) fn note_resumed(&self, call: &PendingCall) {
+        self.answers.note_resumed(call);
     }
 
     /// The answers that the server did not ask for, in a few words: their keys may be misspelt.

@@ -62,8 +62,8 @@ impl Conversation {
     }
 
     /// Notes that this call was saved before.
-    pub(crate) fn is_resumed(&self, call: &PendingCall) {
-        self.answering.is_resumed(call);
+    pub(crate) fn note_resumed(&self, call: &PendingCall) {
+        self.answering.note_resumed(call);
     }
 
     pub(crate) fn screen(&self) -> &Screen {
@@ -140,9 +140,10 @@ async fn follow(client: Client, screen: Screen, answering: Arc<Answering>) {
             EventKind::Round(1) => screen.working(name),
             EventKind::Round(round) => screen.working(format!("{name}, round {round}")),
             EventKind::BackOff(pause) => {
-                let waits = match answering.awaits_visit() {
-                    true => "waiting for your visit to the page",
-                    false => "waiting for the server, which is not ready",
+                let waits = if answering.awaits_visit() {
+                    "waiting for your visit to the page"
+                } else {
+                    "waiting for the server, which is not ready"
                 };
                 screen.working(format!("{name}: {waits}; asks again in {:.1} s", pause.as_secs_f64()));
             }

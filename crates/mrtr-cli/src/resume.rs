@@ -45,7 +45,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let target = url.map_or(target, Target::Url);
     let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
     let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
-    conversation.is_resumed(&call);
+    conversation.note_resumed(&call);
     let shown = Printable::line(&tool).up_to(64);
     // Names the server that is about to get the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("resuming `{shown}` at {}", conversation.target())));

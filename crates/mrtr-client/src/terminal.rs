@@ -136,9 +136,10 @@ pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
         let mut agreed = AGREED.lock().unwrap_or_else(PoisonError::into_inner);
         let this = Some(Agreed::of(&request));
         let is_again = *agreed == this;
-        let (above, question) = match is_again {
-            false => (heading(request.context(), request.message()), &VISIT),
-            true => (format!("\n{} still waits for this page:\n", display_server(&request.context().server)), &AGAIN),
+        let (above, question) = if is_again {
+            (format!("\n{} still waits for this page:\n", display_server(&request.context().server)), &AGAIN)
+        } else {
+            (heading(request.context(), request.message()), &VISIT)
         };
         prompter.say(&format!("{above}  {url}\n{host}"))?;
         let action = agree(prompter, question)?;

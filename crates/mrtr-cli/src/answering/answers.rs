@@ -107,7 +107,7 @@ impl Answers {
         }
     }
 
-    pub(super) fn is_resumed(&self, call: &PendingCall) {
+    pub(super) fn note_resumed(&self, call: &PendingCall) {
         let open: BTreeSet<_> = call.unanswered().collect();
         let answered = call.questions().map(|(key, _)| key).filter(|key| !open.contains(key)).map(str::to_owned);
         *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered.collect());

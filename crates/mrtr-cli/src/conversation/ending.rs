@@ -203,7 +203,7 @@ fn not_answered(key: &str, source: &(dyn std::error::Error + Send + Sync + 'stat
             return Failure::new(format!("the call stopped at a question: it asks for `{key}`")).code(Code::Asked);
         }
         Some(NoAnswer::Interrupted) => Code::Interrupted,
-        Some(_) | None => Code::Asked,
+        _ => Code::Asked,
     };
     let failure = Failure::new(format!("`{key}` was not answered: {source}")).code(code);
     match source.downcast_ref() {

@@ -65,7 +65,11 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_words(&error),
+    };
+    let done = match arguments.command {
         Command::Call(options) => call::run(options).await,
         Command::Resume(options) => resume::run(options).await,
         Command::Tools(options) => tools::run(options).await,
@@ -103,7 +107,7 @@ To begin with:
   mrtr call http://localhost:8000/mcp weather city=Oslo   call one, in another
 
 Exit codes: 0 done, 1 failed, 2 a mistake in the command, 3 the tool says that it failed,
-4 something was asked that could not be answered here (the call is saved), 130 Ctrl-C.";
+4 something was asked that could not be answered here (the call is saved if it can be resumed), 130 Ctrl-C.";
 
 const TOUR_EXAMPLES: &str = "\
 Examples:

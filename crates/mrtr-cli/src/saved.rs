@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::private_file::{self, Distrust};
 use crate::server::Target;
+use crate::shown::quoted_path;
 
 /// A saved call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,8 +53,10 @@ impl Work {
 /// The place where a call is saved.
 #[derive(Debug, Clone)]
 pub(crate) enum SaveTo {
-    /// The file that the person named.
+    /// The file that the call came from, which is replaced.
     File(PathBuf),
+    /// A new file of this name.
+    New(PathBuf),
     /// A new file that is named for the tool, in the working directory, or else in the system's folder for temporary
     /// files.
     Anywhere,
@@ -74,7 +77,9 @@ impl SavedCall {
                 private_file::replace(path, &text)?;
                 path.clone()
             }
-            SaveTo::Anywhere => {
+            // Another process may have made the file meanwhile: its call stays.
+            SaveTo::New(path) if private_file::create(path, &text).is_ok() => path.clone(),
+            SaveTo::New(_) | SaveTo::Anywhere => {
                 let is_plain = |char: &char| char.is_ascii_alphanumeric() || "_-".contains(*char);
                 let name: String = self.tool.chars().filter(is_plain).take(MAX_NAME).collect();
                 let stem = format!("mrtr-{name}");
@@ -130,14 +135,21 @@ impl SavedCall {
         })
     }
 
-    /// Fails unless this file may be written: there must be none, or one with a saved call that no other process works
-    /// on, and its folder must exist.
+    /// Fails unless a call may be saved as this file: there must be none of its name, and its folder must exist.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
         if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
             bail!(in_use(path).next("give --save another name"));
         }
-        if path.exists() && !is_ours {
+        if is_ours {
+            bail!(
+                Failure::usage(format!("{} holds another saved call", path.display()))
+                    .next(format!("resume that call first: mrtr resume {}", quoted_path(path)))
+                    .next(format!("or discard it: rm {}", quoted_path(path)))
+                    .next("or give --save another name")
+            );
+        }
+        if path.exists() {
             bail!(
                 Failure::usage(format!(
                     "{} exists already and is not a saved call: it is not overwritten",
@@ -165,13 +177,22 @@ impl HeldFile {
     fn take(path: &Path) -> Result<Self> {
         loop {
             let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                bail!(
+                    Failure::new(format!("{} is a folder, and not a saved call", path.display()))
+                        .next("give the file that `mrtr call` named when it saved the call")
+                );
+            }
             check_owner(path, &file)?;
             match file.try_lock() {
                 // Another process may have finished with it between the two.
                 Ok(()) if !private_file::is_at(&file, path) => {}
                 Ok(()) => return Ok(Self { path: path.to_owned(), file }),
                 Err(TryLockError::WouldBlock) => {
-                    bail!(in_use(path).next("wait for that process to end, then resume the call that it leaves"))
+                    bail!(
+                        in_use(path)
+                            .next("wait until that process ends: if the file is still there, resume the call again")
+                    )
                 }
                 Err(TryLockError::Error(error)) => return Err(unreadable(path, &error)),
             }
@@ -199,13 +220,16 @@ fn check_owner(path: &Path, file: &File) -> Result<()> {
     match private_file::distrust(file).map_err(|error| unreadable(path, &error))? {
         None => Ok(()),
         Some(Distrust::OtherOwner) => Err(Failure::new(format!(
-            "{name} belongs to another user, and it says which server is called or started, and what it is answered"
+            "{name} belongs to another user, who may have written into it which server is started and what is answered"
         ))
-        .next("if you have read it and want all that it says, make a copy of your own: cp FILE COPY; mrtr resume COPY")
+        .next(format!(
+            "if you have read it and want all that it says, resume a copy: cp {} mine.json; mrtr resume mine.json",
+            quoted_path(path)
+        ))
         .into()),
         Some(Distrust::Writable) => {
             Err(Failure::new(format!("other users may change {name}, and it says which server is called or started"))
-                .next(format!("if what is in it is yours: chmod 600 {name}"))
+                .next(format!("if what is in it is yours: chmod 600 {}", quoted_path(path)))
                 .into())
         }
     }

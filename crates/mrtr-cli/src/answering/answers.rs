@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use mrtr::client::{AnswerError, UnsafeUrl};
-use mrtr::schema::Printable;
 use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
 use mrtr::schema::input::InputKind;
+use mrtr::schema::{Json, Printable};
 use mrtr::{FormRequest, PendingCall, UrlRequest};
 use serde_json::{Map, Value};
 
@@ -22,6 +22,8 @@ use crate::failure::Failure;
 pub(crate) struct Answers {
     by_key: Map<String, Value>,
     used: Mutex<BTreeSet<String>>,
+    /// The questions of a resumed call that were answered before it was saved.
+    before: Mutex<Option<BTreeSet<String>>>,
 }
 
 /// One answer of the file.
@@ -32,7 +34,8 @@ enum Given<'a> {
 
 impl Answers {
     pub(crate) fn read(file: &Path) -> Result<Self> {
-        let name = file.display();
+        let name =
+            if file == Path::new("-") { "from standard input".to_owned() } else { format!("in {}", file.display()) };
         let text = if file == Path::new("-") {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).map(|_| text)
@@ -40,13 +43,12 @@ impl Answers {
             fs::read_to_string(file)
         };
         let text = text.map_err(|error| {
-            Failure::usage(format!("the answers in {name} cannot be read: {error}"))
-                .next("check the path after --answers")
+            Failure::usage(format!("the answers {name} cannot be read: {error}")).next("check the path after --answers")
         })?;
         match serde_json::from_str(&text) {
-            Ok(Value::Object(by_key)) => Ok(Self { by_key, used: Mutex::default() }),
-            Ok(_) => bail!(wrong_form(&format!("the answers in {name} are not a JSON object"))),
-            Err(error) => bail!(wrong_form(&format!("the answers in {name} are not JSON: {error}"))),
+            Ok(Value::Object(by_key)) => Ok(Self { by_key, ..Self::default() }),
+            Ok(_) => bail!(wrong_form(&format!("the answers {name} are not a JSON object"))),
+            Err(error) => bail!(wrong_form(&format!("the answers {name} are not JSON: {error}"))),
         }
     }
 
@@ -58,17 +60,20 @@ impl Answers {
             return Err(NoAnswer::AskedAgain);
         }
         Ok(Some(match Given::of(answer) {
-            Given::Content(content) => form.accept(content)?,
+            Given::Content(content) => {
+                check_fields(form, content)?;
+                form.accept(content)?
+            }
             Given::Refused(action) => ElicitResult::new(action),
         }))
     }
 
     /// The answer to a URL, if there is one. The server may ask for it again until the person has visited the page.
-    pub(super) fn url(&self, url: &UrlRequest) -> Option<ElicitResult> {
+    pub(super) fn url(&self, url: &UrlRequest) -> Result<Option<ElicitResult>, NoAnswer> {
         let key = &url.context().key;
-        let answer = self.by_key.get(key)?;
+        let Some(answer) = self.by_key.get(key) else { return Ok(None) };
         self.used().insert(key.clone());
-        Some(ElicitResult::new(consent(answer)))
+        consent(answer).map(|action| Some(ElicitResult::new(action))).ok_or(NoAnswer::NoConsent)
     }
 
     /// Gives a call the answers to its questions, as far as they fit.
@@ -90,19 +95,39 @@ impl Answers {
             });
             let is_unsafe = url.is_some_and(|url| UnsafeUrl::check(&url.url).is_err());
             let is_url = url.is_some();
-            let given = match Given::of(answer) {
-                _ if is_unsafe && consent(answer) == ElicitAction::Accept => continue,
-                _ if is_url => call.answer(&key, &ElicitResult::new(consent(answer))),
-                Given::Content(content) => call.accept(&key, content),
-                Given::Refused(action) => call.answer(&key, &ElicitResult::new(action)),
+            self.used().insert(key.clone());
+            let given = match (Given::of(answer), consent(answer)) {
+                (_, Some(ElicitAction::Accept)) if is_unsafe => continue,
+                (_, None) if is_url => continue,
+                (_, Some(action)) if is_url => call.answer(&key, &ElicitResult::new(action)),
+                (Given::Content(content), _) => call.accept(&key, content),
+                (Given::Refused(action), _) => call.answer(&key, &ElicitResult::new(action)),
             };
             drop::<Result<(), AnswerError>>(given);
         }
     }
 
+    pub(super) fn note_resumed(&self, call: &PendingCall) {
+        let open: BTreeSet<_> = call.unanswered().collect();
+        let answered = call.questions().map(|(key, _)| key).filter(|key| !open.contains(key)).map(str::to_owned);
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered.collect());
+    }
+
     pub(super) fn unused(&self) -> Vec<String> {
-        let used = self.used();
-        self.by_key.keys().filter(|key| !used.contains(*key)).map(|key| Printable::line(key).to_string()).collect()
+        let (used, before) = (self.used(), self.before.lock().unwrap_or_else(PoisonError::into_inner));
+        let unused = self.by_key.keys().filter(|key| !used.contains(*key));
+        let (answered, never): (Vec<_>, Vec<_>) =
+            unused.partition(|key| before.as_ref().is_some_and(|before| before.contains(*key)));
+        // What was asked and answered in earlier rounds of a saved call is not known.
+        let asked = if before.is_some() { "not asked since the call was saved" } else { "never asked" };
+        let listed = |keys: &[&String]| {
+            keys.iter().map(|key| Printable::line(key).up_to(64).to_string()).collect::<Vec<_>>().join(", ")
+        };
+        [("answered before", answered), (asked, never)]
+            .into_iter()
+            .filter(|(_, keys)| !keys.is_empty())
+            .map(|(what, keys)| format!("{what}: {}", listed(&keys)))
+            .collect()
     }
 
     fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -135,13 +160,31 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Reads the answer to a URL.
-fn consent(answer: &Value) -> ElicitAction {
+/// Checks each field by itself, and says what it takes in the words that a person at the terminal reads.
+fn check_fields(form: &FormRequest, content: &Value) -> Result<(), NoAnswer> {
+    for field in form.form().fields() {
+        let Some(value) = content.get(field.name) else { continue };
+        field.check(&Json::from(value.clone())).map_err(|reason| NoAnswer::Field {
+            key: Printable::line(&form.context().key).up_to(64).to_string(),
+            field: Printable::line(field.name).up_to(64).to_string(),
+            reason,
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads the answer to a URL, if it is one.
+fn consent(answer: &Value) -> Option<ElicitAction> {
     match answer.get("action").unwrap_or(answer) {
-        Value::Bool(true) => ElicitAction::Accept,
-        Value::String(word) if word == "accept" => ElicitAction::Accept,
-        Value::String(word) if word == "cancel" => ElicitAction::Cancel,
-        _ => ElicitAction::Decline,
+        Value::Bool(true) => Some(ElicitAction::Accept),
+        Value::Bool(false) => Some(ElicitAction::Decline),
+        Value::String(word) => match word.as_str() {
+            "accept" => Some(ElicitAction::Accept),
+            "decline" => Some(ElicitAction::Decline),
+            "cancel" => Some(ElicitAction::Cancel),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

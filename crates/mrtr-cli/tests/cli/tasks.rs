@@ -37,7 +37,9 @@ fn tasks_are_listed_shown_retried_and_cancelled() {
     assert!(tasks(&["show", id]).out.contains("status     cancelled\n"));
     assert!(tasks(&["list", "--all"]).out.contains("cancelled"));
     tasks(&["list"]).gives("There are no open tasks (--all lists those that have ended).\n");
-    run(folder.path(), &["resume", "echo.json"]).says(1, &["the task was cancelled"]);
+    let over = run(folder.path(), &["resume", "echo.json"]);
+    over.says(1, &["the task was cancelled", "the file of the call stays; to remove it: rm echo.json"]);
+    assert!(!over.err.contains("the call is saved"), "{}", over.err);
 }
 
 #[test]

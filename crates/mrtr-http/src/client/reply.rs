@@ -165,9 +165,26 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
     let said = match (reason(body), body.trim()) {
         (Some(reason), _) => format!("the server answered with status {status}: {}", Printable::line(&reason)),
         (None, "") => said,
-        (None, body) => format!("{said}, but with `{}`", Printable::line(body)),
+        (None, body) => match title(body) {
+            Some(title) => format!("{said}, but with a page, `{}`", Printable::line(&title)),
+            None => format!("{said}, but with `{}`", Printable::line(&words(body))),
+        },
     };
     TransportError::of(failure, said).with_status(status.as_u16())
+}
+
+/// The title of an HTML page, if the body is one that has a title: a proxy sends such pages for people.
+fn title(body: &str) -> Option<String> {
+    let lower = body.to_ascii_lowercase();
+    let opened = lower.find("<title")?;
+    let begin = opened + lower[opened..].find('>')? + 1;
+    let end = begin + lower[begin..].find("</title")?;
+    Some(words(&body[begin..end])).filter(|title| body.starts_with('<') && !title.is_empty())
+}
+
+/// A text as one line, with one space between its words.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The reason in the body of a response that the client does not take for an answer, if that body is an error.

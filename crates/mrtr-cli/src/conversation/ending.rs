@@ -84,12 +84,16 @@ pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Fa
         CallErrorKind::Transport { source, .. } => unreached(source.failure(), &error.to_string(), target),
         CallErrorKind::Server { error: said, .. } => refused(said, error),
         CallErrorKind::NoHandler { key, method, .. } => {
-            let what = format!("the server asks for `{}` ({})", Printable::line(key), Printable::line(method));
+            let method_shown = Printable::line(method);
+            let (what, code) = match key {
+                Some(key) => (format!("the server asks for `{}` ({method_shown})", Printable::line(key)), Code::Asked),
+                None => (format!("the call needs answers to `{method_shown}`"), Code::Failed),
+            };
             match flag_for(method) {
                 Some(flag) => Failure::new(format!("{what}, and no option of this command offers it")).next(flag),
                 None => Failure::new(format!("{what}, which this command does not know")),
             }
-            .code(Code::Asked)
+            .code(code)
         }
         CallErrorKind::InDoubt { .. } => {
             Failure::new(error.to_string()).next("find out what it has done before you make it again")

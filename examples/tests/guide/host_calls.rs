@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mrtr::client::testing::Script;
-use mrtr::client::{EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
+use mrtr::client::{CancelOutcome, EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
 use mrtr::client::{Transport, TransportFailure, UnsafeUrl};
 use mrtr::prelude::*;
 use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};
@@ -465,8 +465,8 @@ async fn finish_report(client: &Client, handle: &str) -> Result<CallToolResult> 
     Ok(client.follow(task).await?.to()?)
 }
 
-/// Cancels the report.
-async fn cancel_report(client: &Client, handle: &str) -> Result<()> {
+/// Cancels the report, and says if that came in time.
+async fn cancel_report(client: &Client, handle: &str) -> Result<CancelOutcome> {
     let task: PendingTask = serde_json::from_str(handle)?;
     Ok(client.cancel_task(&task).await?)
 }

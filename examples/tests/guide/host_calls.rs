@@ -262,7 +262,7 @@ async fn each_failure_has_its_remedy() -> Result<()> {
     assert!(matches!(&said, Next::TellModel(text) if text == "the server answered: no such port (-32602)"), "{said:?}");
     let asked = call(Script::new().result(asks_name())).await;
     assert!(matches!(&asked, Next::Save(call) if call.unanswered().eq(["name"])), "{asked:?}");
-    let broken = call(Script::new().unreachable()).await;
+    let broken = call(Script::new().failure(TransportFailure::Other)).await;
     assert!(matches!(&broken, Next::TellModel(_)), "it may have run: {broken:?}");
 
     let nobody = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;

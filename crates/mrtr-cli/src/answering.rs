@@ -125,6 +125,8 @@ impl AnsweringOptions {
                 let answering = Arc::clone(&forms);
                 async move { answering.form(form).await }
             })
+            // The handler checks URLs by itself: a file of answers may decline any of them.
+            .danger_accept_any_url()
             .on_url(move |url| {
                 let answering = Arc::clone(&urls);
                 async move { answering.url(url).await }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mrtr::client::testing::Script;
-use mrtr::client::{EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
+use mrtr::client::{CancelOutcome, EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
 use mrtr::client::{Transport, TransportFailure, UnsafeUrl};
 use mrtr::prelude::*;
 use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};
@@ -262,7 +262,7 @@ async fn each_failure_has_its_remedy() -> Result<()> {
     assert!(matches!(&said, Next::TellModel(text) if text == "the server answered: no such port (-32602)"), "{said:?}");
     let asked = call(Script::new().result(asks_name())).await;
     assert!(matches!(&asked, Next::Save(call) if call.unanswered().eq(["name"])), "{asked:?}");
-    let broken = call(Script::new().unreachable()).await;
+    let broken = call(Script::new().failure(TransportFailure::Other)).await;
     assert!(matches!(&broken, Next::TellModel(_)), "it may have run: {broken:?}");
 
     let nobody = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
@@ -465,8 +465,8 @@ async fn finish_report(client: &Client, handle: &str) -> Result<CallToolResult> 
     Ok(client.follow(task).await?.to()?)
 }
 
-/// Cancels the report.
-async fn cancel_report(client: &Client, handle: &str) -> Result<()> {
+/// Cancels the report, and says if that came in time.
+async fn cancel_report(client: &Client, handle: &str) -> Result<CancelOutcome> {
     let task: PendingTask = serde_json::from_str(handle)?;
     Ok(client.cancel_task(&task).await?)
 }

@@ -182,7 +182,11 @@ pub(crate) fn explained(error: &CallError, target: &Target) -> Failure {
         CallErrorKind::Transport { source, .. } => unreached(source, told(error, target), target),
         CallErrorKind::Server { error: said, .. } => refused(said, error),
         CallErrorKind::NoHandler { key, method, .. } => {
-            let what = format!("the server asks for `{}` ({})", Printable::line(key), Printable::line(method));
+            let method_shown = Printable::line(method);
+            let what = match key {
+                Some(key) => format!("the server asks for `{}` ({method_shown})", Printable::line(key)),
+                None => format!("the call needs answers to `{method_shown}`"),
+            };
             match flag_for(method) {
                 Some(flag) => Failure::new(format!("{what}, and no option offers it here")).next(flag),
                 None => Failure::new(format!("{what}, which this command does not know")),

@@ -71,8 +71,13 @@ fn a_model_and_roots_are_offered_by_flag_and_otherwise_not_declared() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::start(folder.path());
     let call = ["call", &demo.url, "summarise", "text=War and Peace"];
-    run(folder.path(), &call)
-        .says(4, &["The client did not declare a capability that this request needs: sampling", "--sample-with TEXT"]);
+    run(folder.path(), &call).says(
+        4,
+        &[
+            "the call needs answers to `sampling/createMessage`, and no option offers it here",
+            "--sample-with TEXT",
+        ],
+    );
     let said = run(folder.path(), &[&call[..], &["--sample-with", "Brief."]].concat());
     said.gives("Brief. (says mrtr --sample-with)\n");
     assert!(said.err.contains("asks a model: Sum this up in one sentence:\n    | War and Peace\n"), "{}", said.err);

@@ -160,11 +160,14 @@ async fn offered(client: &Client) -> Result<Vec<Value>> {
 
 /// Tells the model how its call ended. A call that failed is a result, too: the model may try something else.
 fn result_message(id: &str, tool: &str, result: Result<CallToolResult, CallError>) -> Value {
-    let (text, is_error) = match result {
-        Ok(result) => (result.text(), result.is_error.unwrap_or(false)),
-        Err(error) => (error.to_string(), true),
+    let (text, structured, is_error) = match result {
+        Ok(result) => {
+            let structured = result.structured_content.as_ref().map(|content| content.as_json().to::<Value>());
+            (result.text(), structured.and_then(Result::ok), result.is_error.unwrap_or(false))
+        }
+        Err(error) => (error.to_string(), None, true),
     };
     let failed = if is_error { " failed" } else { "" };
     println!("{}{failed}: {}", Printable::line(tool), Printable::line(&text));
-    json!({ "role": "tool", "id": id, "text": text, "is_error": is_error })
+    json!({ "role": "tool", "id": id, "text": text, "structured": structured, "is_error": is_error })
 }

@@ -578,8 +578,7 @@ async fn finish_report(client: &Client, handle: &str) -> Result<CallToolResult> 
 /// Cancels the report.
 async fn cancel_report(client: &Client, handle: &str) -> Result<()> {
     let task: PendingTask = serde_json::from_str(handle)?;
-    client.cancel_task(&task).await?;
-    Ok(())
+    Ok(client.cancel_task(&task).await?)
 }
 
 /// Follows several tasks at once, and returns the results, each with the id of its task, as they come.

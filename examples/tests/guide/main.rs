@@ -10,9 +10,7 @@ mod effects;
 mod errors;
 mod flows;
 mod forms;
-mod host_calls;
-mod host_forms;
-mod host_transport;
+mod host_page;
 mod hosts;
 mod mermaid;
 mod page;
@@ -112,10 +110,12 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn its_own_programs_take_in_mrtr_and_tokio_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
-    for name in ["deployment", "flows", "forms", "host_calls", "host_forms", "hosts", "servers", "tasks", "testing"] {
+    let pages = ["deployment", "flows", "forms", "host_page", "hosts", "servers", "tasks", "testing"];
+    let of_hosts = ["host_page/calls", "host_page/forms", "host_page/transport"];
+    for name in pages.into_iter().chain(of_hosts) {
         let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");
         for line in source.lines().filter(|line| line.starts_with("use ")) {
-            let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::"];
+            let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::", "use super::"];
             assert!(ours.iter().any(|name| line.starts_with(name)), "{name}.rs: {line}");
         }
     }

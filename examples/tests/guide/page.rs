@@ -102,7 +102,8 @@ pub(crate) fn blocks(tag: &'static str) -> impl Iterator<Item = Block> {
 /// The files that blocks of Rust may stand in: each is compiled, and run by a test or a command of contributors.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [examples.to_owned(), examples.join("tests/guide"), examples.join("../xtask/peers/src")];
+    let guide = examples.join("tests/guide");
+    let folders = [examples.to_owned(), guide.join("host_page"), guide, examples.join("../xtask/peers/src")];
     let mut sources = Vec::new();
     for folder in folders {
         for entry in folder.read_dir().expect("the folder can be read") {

@@ -5,6 +5,7 @@
 #![allow(clippy::unused_async, reason = "what stands in for a bank or a shop is asked over the network in earnest")]
 
 mod backups;
+mod callers;
 mod deployment;
 mod effects;
 mod errors;
@@ -14,7 +15,10 @@ mod host_calls;
 mod host_forms;
 mod host_transport;
 mod hosts;
+mod imports;
+mod lists;
 mod mermaid;
+mod own_pages;
 mod page;
 mod sdk;
 mod servers;
@@ -112,7 +116,19 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn its_own_programs_take_in_mrtr_and_tokio_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
-    for name in ["deployment", "flows", "forms", "host_calls", "host_forms", "hosts", "servers", "tasks", "testing"] {
+    for name in [
+        "callers",
+        "deployment",
+        "flows",
+        "forms",
+        "host_calls",
+        "host_forms",
+        "hosts",
+        "lists",
+        "servers",
+        "tasks",
+        "testing",
+    ] {
         let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");
         for line in source.lines().filter(|line| line.starts_with("use ")) {
             let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::"];

@@ -49,8 +49,8 @@ async fn pages_are_served_until_the_endpoint_has_ended() -> Result<()> {
         drop(end);
         Ok::<_, Failure>(())
     };
-    let (served, visited) = tokio::join!(serving, visits);
-    served?;
+    let (ending, visited) = tokio::join!(serving, visits);
+    ending?;
     visited?;
     assert!(reqwest::get(&page).await.is_err_and(|error| error.is_connect()), "the pages have ended as well");
     Ok(())

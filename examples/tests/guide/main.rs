@@ -5,6 +5,7 @@
 #![allow(clippy::unused_async, reason = "what stands in for a bank or a shop is asked over the network in earnest")]
 
 mod backups;
+mod callers;
 mod deployment;
 mod effects;
 mod errors;
@@ -12,7 +13,10 @@ mod flows;
 mod forms;
 mod host_page;
 mod hosts;
+mod imports;
+mod lists;
 mod mermaid;
+mod own_pages;
 mod page;
 mod sdk;
 mod servers;
@@ -110,7 +114,8 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn its_own_programs_take_in_mrtr_and_tokio_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
-    let pages = ["deployment", "flows", "forms", "host_page", "hosts", "servers", "tasks", "testing"];
+    let pages =
+        ["callers", "deployment", "flows", "forms", "host_page", "hosts", "lists", "servers", "tasks", "testing"];
     let of_hosts = ["host_page/calls", "host_page/forms", "host_page/transport"];
     for name in pages.into_iter().chain(of_hosts) {
         let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");

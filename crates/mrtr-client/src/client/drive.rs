@@ -288,15 +288,13 @@ impl Client {
     ) -> CallError {
         let pending = Box::new(pending);
         match outcome {
-            Some(CallOutcome::Failed(error)) => match lacking(&error, self.capabilities()) {
-                Some((method, handler)) => {
-                    CallErrorKind::NoHandler { key: None, method: method.to_owned(), handler }.of(pending)
+            Some(CallOutcome::Failed(error)) => {
+                if let Some((method, handler)) = lacking(&error, self.capabilities()) {
+                    return CallErrorKind::NoHandler { key: None, method: method.to_owned(), handler }.of(pending);
                 }
-                None => {
-                    let error = CallErrorKind::Server { error: Box::new(error) }.of(pending);
-                    if was_task_refused { error.about_unknown_task() } else { error }
-                }
-            },
+                let error = CallErrorKind::Server { error: Box::new(error) }.of(pending);
+                if was_task_refused { error.about_unknown_task() } else { error }
+            }
             Some(CallOutcome::Stopped(stop)) => CallErrorKind::Stopped { stop }.of(pending),
             Some(CallOutcome::Complete(_)) | None => {
                 CallErrorKind::BadResult { source: ReadError::refused("there is no result") }.of(pending)

@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime};
 use mrtr::async_trait;
 use mrtr::client::testing::Script;
 use mrtr::client::{
-    AnswerError, CancelOutcome, EventKind, Events, Limits, PendingTask, QuestionContext, ServerMessage, Stop, TraceContext,
-    Transport, TransportError, TransportFailure, TransportRequest, TransportResponse, UnsafeUrl,
+    AnswerError, CancelOutcome, EventKind, Events, Limits, PendingTask, QuestionContext, ServerMessage, Stop,
+    TraceContext, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse, UnsafeUrl,
 };
 use mrtr::prelude::*;
 use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};

@@ -73,10 +73,7 @@ fn a_model_and_roots_are_offered_by_flag_and_otherwise_not_declared() {
     let call = ["call", &demo.url, "summarise", "text=War and Peace"];
     run(folder.path(), &call).says(
         4,
-        &[
-            "the call needs answers to `sampling/createMessage`, and no option offers it here",
-            "--sample-with TEXT",
-        ],
+        &["the call needs answers to `sampling/createMessage`, and no option offers it here", "--sample-with TEXT"],
     );
     let said = run(folder.path(), &[&call[..], &["--sample-with", "Brief."]].concat());
     said.gives("Brief. (says mrtr --sample-with)\n");

@@ -10,7 +10,7 @@ mod support;
 
 use std::sync::Arc;
 
-use mrtr_client::{CallError, CallErrorKind, Client, FormRequest};
+use mrtr_client::{CallError, CallErrorKind, FormRequest};
 use mrtr_schema::CallToolResult;
 use mrtr_schema::elicitation::ElicitResult;
 use serde_json::json;

@@ -888,7 +888,8 @@ async fn a_host_may_decide_by_itself_which_urls_it_opens() -> Result<()> {
             "params": { "mode": "url", "message": "Open", "url": "app://desk/1", "elicitationId": "1" },
         } },
     });
-    let client = |script: Script| Client::builder(script).on_url(async |request: UrlRequest| Ok(request.decline()));
+    let client =
+        |script: Script| Client::builder(script).on_url(async |request: UrlRequest| Answered::Ok(request.decline()));
     let refused = client(Script::new().result(asks.clone())).build().call_tool("desk", json!({})).await;
     assert!(matches!(refused.expect_err("the client opens no such URL").kind, CallErrorKind::BadQuestion { .. }));
     let asked = client(Script::new().result(asks).result(complete("done"))).danger_accept_any_url().build();

@@ -10,6 +10,7 @@ mod log;
 mod notifications;
 mod owners;
 mod person;
+mod refused;
 mod rounds;
 mod single_use;
 mod sites;

@@ -4,6 +4,7 @@
 mod beside;
 mod callers;
 mod cancelling;
+mod ending;
 mod hostile;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]
 mod log;
@@ -12,6 +13,7 @@ mod owners;
 mod person;
 mod refused;
 mod rounds;
+mod sessionless;
 mod single_use;
 mod sites;
 mod subscriptions;

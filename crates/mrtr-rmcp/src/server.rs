@@ -1,5 +1,6 @@
 //! An rmcp server whose tools, prompts and resources are flows: an rmcp handler, and what it is made of.
 
+mod convert;
 mod handler;
 mod lists;
 mod message;
@@ -16,6 +17,7 @@ use rmcp::model::{Extensions, ServerConfig};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
+pub use convert::IntoMrtr;
 pub use owners::{OwnedSessions, SessionOwners};
 
 use crate::identity::{Identify, Identity, Told};

@@ -4,6 +4,7 @@
 mod beside;
 mod callers;
 mod cancelling;
+mod converted;
 mod ending;
 mod hostile;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]

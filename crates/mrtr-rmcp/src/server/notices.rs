@@ -34,9 +34,9 @@ impl Notices {
     }
 
     /// Warns of a request that shows a mistake in how callers are told apart.
-    pub(super) fn look_at(&self, context: &RequestContext<RoleServer>, identify: &Identify, identity: &Identity) {
+    pub(super) fn look_at(&self, context: &RequestContext<RoleServer>, identify: &Identify, sender: &Identity) {
         let extensions = &context.extensions;
-        if identify.tells_callers() && !identity.has_caller() {
+        if identify.tells_callers() && !sender.has_caller() {
             // Over streams there is one caller, and a function may know of HTTP alone.
             if extensions.get::<Parts>().is_some() && self.no_caller.is_first() {
                 tracing::warn!(
@@ -47,14 +47,14 @@ impl Notices {
             }
         } else if modern::is_modern(context) {
             // There are no sessions.
-        } else if owners::is_not_owned(extensions, identity) {
+        } else if owners::is_not_owned(extensions, sender) {
             if self.not_owned.is_first() {
                 tracing::warn!(
                     "callers are known, but rmcp's HTTP sessions are open to every caller who knows an id: put the \
                      service behind the layer of `Flows::session_owners`"
                 );
             }
-        } else if owners::is_owned_by_another(extensions, identity) && self.owned_by_others.is_first() {
+        } else if owners::is_owned_by_another(extensions, sender) && self.owned_by_others.is_first() {
             tracing::warn!(
                 "the layer of `Flows::session_owners` and the flows see different callers, and sessions are open to \
                  callers who did not begin them: make the layer after `caller` and `tenant` are set and, in axum, add \

@@ -36,6 +36,10 @@ impl<T> Told<T> {
         Self(Some(Arc::new(tell)))
     }
 
+    fn is_told(&self) -> bool {
+        self.0.is_some()
+    }
+
     fn of(&self, extensions: &Extensions) -> Option<T> {
         self.0.as_ref().and_then(|tell| tell(extensions))
     }
@@ -48,6 +52,11 @@ impl<T> Default for Told<T> {
 }
 
 impl Identify {
+    /// Returns true if the application tells callers.
+    pub(crate) fn tells_callers(&self) -> bool {
+        self.caller.is_told()
+    }
+
     pub(crate) fn of(&self, extensions: &Extensions) -> Identity {
         Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
     }
@@ -63,6 +72,10 @@ impl Identify {
 }
 
 impl Identity {
+    pub(crate) fn has_caller(&self) -> bool {
+        self.caller.is_some()
+    }
+
     /// The context in which our server receives a request.
     pub(crate) fn context(&self) -> Context<'static> {
         let context = Context::new().caller(self.caller.clone());

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, GetPromptResponse, GetPromptResult, InputRequiredResult,
-    ReadResourceResponse, ReadResourceResult, ServerNotification, ServerRequest,
+    CallToolResponse, CallToolResult, CreateTaskResult, GetPromptResponse, GetPromptResult, Implementation,
+    InputRequiredResult, ReadResourceResponse, ReadResourceResult, ServerNotification, ServerRequest,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,23 @@ fn typed<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ErrorData> {
     serde_json::from_str(text).map_err(|error| no_type(&error))
 }
+
+/// Names another server in a result, and in the result of a task in it, in place of the one that is named there.
+pub(super) fn signed(result: String, name: impl FnOnce() -> Implementation) -> Result<String, ErrorData> {
+    if !result.contains(SERVER_INFO) {
+        return Ok(result);
+    }
+    let (mut result, name): (Value, _) = (read(&result)?, written(&name())?);
+    for meta in ["/_meta", "/result/_meta"] {
+        if let Some(named) = result.pointer_mut(meta).and_then(|meta| meta.get_mut(SERVER_INFO)) {
+            *named = name.clone();
+        }
+    }
+    Ok(result.to_string())
+}
+
+/// The key of a result's metadata that names the server.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A value of rmcp's, as it goes over the wire.
 pub(super) fn written(value: &impl Serialize) -> Result<Value, ErrorData> {

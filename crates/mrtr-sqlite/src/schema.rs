@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mrtr_state::Timestamp;
 use rusqlite::{Connection, Transaction};
 
-use crate::SqliteOpenError;
+use crate::SqliteOpenErrorKind;
 
 /// The kinds that a store needs in a file.
 #[derive(Debug, Clone, Copy)]
@@ -79,8 +79,8 @@ impl Kind {
 ///
 /// A file that has only the other kind is refused where one kind is needed: an empty memory beside that would be a new
 /// one, and the operator may have meant another file.
-pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(), SqliteOpenError> {
-    let not_ours = || SqliteOpenError::NotOurs { needed: needed.name() };
+pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(), SqliteOpenErrorKind> {
+    let not_ours = || SqliteOpenErrorKind::NotOurs { needed: needed.name() };
     let mut parts = Parts::read(transaction)?.ok_or_else(not_ours)?;
     let kinds = needed.kinds();
     if !parts.versions.is_empty() && !kinds.iter().any(|kind| parts.versions.contains_key(kind)) {
@@ -89,7 +89,7 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
     for &kind in kinds {
         let (found, known) = (parts.versions.get(&kind).copied().unwrap_or(0), kind.known());
         if found > known {
-            return Err(SqliteOpenError::Newer { of: kind.name(), found, known });
+            return Err(SqliteOpenErrorKind::Newer { of: kind.name(), found, known });
         }
         match needed {
             _ if found == known => continue,

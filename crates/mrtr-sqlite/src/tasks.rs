@@ -25,11 +25,11 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::{oneshot, watch};
 
-use crate::SqliteOpenError;
 use crate::open::{File, open};
 use crate::schema::Needed;
 use crate::worker::{Job, Worker};
 use crate::writer::{Batch, DEAD, JoinedOnDrop, SqliteKeeper, VerbError, Writer};
+use crate::{SqliteOpenError, SqliteOpenErrorKind};
 use readers::{ReadTask, Readers};
 
 pub(crate) use readers::last_change;
@@ -101,11 +101,12 @@ impl SqliteTaskStore {
     /// ```
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let path = path.as_ref();
-        Self::over(open(path, Needed::Tasks)?, path, clock)
+        let opened = open(path, Needed::Tasks).and_then(|file| Self::over(file, path, clock));
+        opened.map_err(SqliteOpenError::at(path))
     }
 
     /// Makes the store over an open file, with the threads that it needs.
-    pub(crate) fn over(file: File, path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
+    pub(crate) fn over(file: File, path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenErrorKind> {
         let readers = Arc::new(Readers::new(path.to_owned())?);
         let (sender, changes) = watch::channel(readers.last_change()?);
         let writer = Arc::new(Writer::start(|jobs| Worker::new(file, Arc::clone(&clock), jobs, sender))?);

@@ -7,6 +7,7 @@ use mrtr_schema::{Feature, Json, JsonObject, Revision, ServerCapabilities};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{Extension, ExtensionNotices, ExtensionReply, ExtensionRequest, Host, OfferedCall};
 
+use mrtr_server::{ProtocolError, TaskPolicy};
 use crate::create::{can_have_task, core_capability};
 use crate::tasks::Tasks;
 
@@ -79,7 +80,7 @@ impl Extension for Tasks {
     }
 
     fn may_become_task(&self, call: &OfferedCall<'_>) -> bool {
-        can_have_task(call)
+        call.tasks() != TaskPolicy::Never && can_have_task(call)
     }
 
     async fn continue_as_task(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {

@@ -118,12 +118,14 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Returns true if a call could continue as a task. If no extension says so, the flow continues where it is.
+    /// Returns true if a call could continue as a task. If no extension that runs tasks says so, the flow continues
+    /// where it is.
     fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
 
-    /// Answers a call whose flow wants to continue as a task.
+    /// Answers a call whose flow wants to continue as a task. The server offers no call of which
+    /// [`may_become_task`](Self::may_become_task) is false, and none of a tool whose policy is [`TaskPolicy::Never`].
     async fn continue_as_task(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }

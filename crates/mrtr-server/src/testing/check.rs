@@ -101,7 +101,7 @@ fn of_the_whole(parts: &Parts) -> impl Iterator<Item = String> {
 
 fn of_a_tool(tool: &PreparedTool, parts: &Parts) -> impl Iterator<Item = String> {
     let name = tool.name();
-    let runs_tasks = parts.extensions.iter().any(|extension| extension.runs_tasks());
+    let runs_tasks = parts.runs_tasks();
     let no_tasks = (tool.settings.tasks != TaskPolicy::Never && !runs_tasks).then(|| {
         format!(
             "tool `{name}` has a task policy, and nothing on the server runs tasks: \

@@ -1,5 +1,6 @@
 //! Extensions of a server: methods of their own, and calls that they take over.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -74,8 +75,10 @@ pub trait Extension: Send + Sync + 'static {
         }
     }
 
-    /// Learns of the server once it is built.
-    fn attached(&self, _host: Host) {}
+    /// Learns of the server once it is built. An error refuses to build it; the text names the remedy.
+    fn attached(&self, _host: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
 
     /// Hears that the server is about to end. From now on the extension begins no more work of its own, and answers the
     /// requests that wait for something, and those that are still to come. The server may call this more than once.

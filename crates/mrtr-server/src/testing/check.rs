@@ -72,7 +72,10 @@ impl Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} problems:", self.0.len())?;
+        match self.0.len() {
+            1 => f.write_str("1 problem:")?,
+            number => write!(f, "{number} problems:")?,
+        }
         self.0.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
     }
 }

@@ -25,11 +25,11 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::{oneshot, watch};
 
-use crate::SqliteOpenError;
 use crate::open::{File, Reading, open, open_to_read};
 use crate::schema::Needed;
 use crate::worker::{Job, Worker};
 use crate::writer::{Batch, DEAD, JoinedOnDrop, SqliteKeeper, VerbError, Writer};
+use crate::{SqliteOpenError, SqliteOpenErrorKind};
 use readers::{ReadTask, Readers};
 
 pub(crate) use readers::last_change;
@@ -101,7 +101,8 @@ impl SqliteTaskStore {
     /// ```
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let path = path.as_ref();
-        Self::over(open(path, Needed::Tasks)?, Reading::Shared, path, clock)
+        let opened = open(path, Needed::Tasks).and_then(|file| Self::over(file, Reading::Shared, path, clock));
+        opened.map_err(SqliteOpenError::at(path))
     }
 
     /// Opens an existing file that this process may read and need not write, such as to list its tasks. Verbs that
@@ -122,8 +123,9 @@ impl SqliteTaskStore {
     /// ```
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, SqliteOpenError> {
         let path = path.as_ref();
-        let (file, reading) = open_to_read(path, Needed::Tasks)?;
-        Self::over(file, reading, path, Arc::new(SystemClock::default()))
+        let opened = open_to_read(path, Needed::Tasks)
+            .and_then(|(file, reading)| Self::over(file, reading, path, Arc::new(SystemClock::default())));
+        opened.map_err(SqliteOpenError::at(path))
     }
 
     /// Makes the store over an open file, with the threads that it needs.
@@ -132,7 +134,7 @@ impl SqliteTaskStore {
         reading: Reading,
         path: &Path,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, SqliteOpenError> {
+    ) -> Result<Self, SqliteOpenErrorKind> {
         let readers = Arc::new(Readers::new(path.to_owned(), reading)?);
         let (sender, changes) = watch::channel(readers.last_change()?);
         let writer = Arc::new(Writer::start(|jobs| Worker::new(file, Arc::clone(&clock), jobs, sender))?);

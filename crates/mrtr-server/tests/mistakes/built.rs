@@ -76,25 +76,6 @@ fn what_can_never_work_is_refused() {
             Err(ProtocolError::invalid_params("there is nothing"))
         }
     }
-    struct Taken;
-    #[async_trait::async_trait]
-    impl Extension for Taken {
-        fn name(&self) -> &'static str {
-            "com.example/taken"
-        }
-
-        fn capability(&self, _: Revision) -> Option<JsonObject> {
-            None
-        }
-
-        fn attached(&self, _: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
-            Err("another server has it: make one for each server".into())
-        }
-
-        async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
-            Err(ProtocolError::invalid_params("there is nothing"))
-        }
-    }
     struct Seat;
     struct Meal;
     impl NamespacedInput for Seat {
@@ -160,19 +141,6 @@ fn what_can_never_work_is_refused() {
             "two extensions are named `com.example/nothing`: give each a name of its own".to_owned(),
         ),
         (
-            builder().resource(Resource::new("a://b", "one", hello)).resource(Resource::new("a://b", "other", hello)),
-            "two resources are at `a://b`: give each a URI of its own".to_owned(),
-        ),
-        (
-            template("a://{b}").resource_template(ResourceTemplate::new("a://{b}", "other", hello)),
-            "two templates are at `a://{b}`: give each a URI of its own".to_owned(),
-        ),
-        (template("a://{b"), "`a://{b` cannot be matched against: a brace stands alone".to_owned()),
-        (
-            builder().extension(Taken),
-            "extension `com.example/taken`: another server has it: make one for each server".to_owned(),
-        ),
-        (
             builder().input::<Seat>().input::<Meal>(),
             "two inputs are named `com.example/choice`: give each a name of its own".to_owned(),
         ),
@@ -186,6 +154,51 @@ fn what_can_never_work_is_refused() {
         assert!(template(fine).build().is_ok(), "{fine}");
     }
     assert!(builder().input::<Seat>().input::<Seat>().build().is_ok(), "it is one input");
+}
+
+#[test]
+fn a_refusal_says_the_whole_cause_once() {
+    struct Taken;
+    #[async_trait::async_trait]
+    impl Extension for Taken {
+        fn name(&self) -> &'static str {
+            "com.example/taken"
+        }
+
+        fn capability(&self, _: Revision) -> Option<JsonObject> {
+            None
+        }
+
+        fn attached(&self, _: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Err("another server has it: make one for each server".into())
+        }
+
+        async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+            Err(ProtocolError::invalid_params("there is nothing"))
+        }
+    }
+    let builder = || Server::builder("test", "1.0.0").sealer(sealer());
+    let template = |uri| builder().resource_template(ResourceTemplate::new(uri, "bug", hello));
+    let cases = [
+        (
+            builder().resource(Resource::new("a://b", "one", hello)).resource(Resource::new("a://b", "other", hello)),
+            "two resources are at `a://b`: give each a URI of its own".to_owned(),
+        ),
+        (
+            template("a://{b}").resource_template(ResourceTemplate::new("a://{b}", "other", hello)),
+            "two templates are at `a://{b}`: give each a URI of its own".to_owned(),
+        ),
+        (template("a://{b"), "`a://{b` cannot be matched against: a brace stands alone".to_owned()),
+        (
+            builder().extension(Taken),
+            "extension `com.example/taken`: another server has it: make one for each server".to_owned(),
+        ),
+    ];
+    for (builder, says) in cases {
+        let error = builder.build().unwrap_err();
+        assert_eq!((format!("{error:?}"), error.to_string()), (says.clone(), says));
+        assert!(error.source().is_none(), "the text has the cause already, and a chain would say it twice: {error}");
+    }
 }
 
 #[test]

@@ -20,10 +20,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::shown;
 use crate::shown::{QUIET, styled};
-pub(crate) use answers::Answers;
+pub(crate) use answers::{Answers, Replaced};
 
 #[derive(clap::Args)]
 pub(crate) struct AnsweringOptions {
@@ -189,13 +190,18 @@ impl Answering {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes that the call was saved, and what was answered before.
-    pub(crate) fn note_resumed(&self, call: &PendingCall) {
-        self.answers.note_resumed(call);
+    /// Notes that the call was saved before.
+    pub(crate) fn note_resumed(&self) {
+        self.answers.note_resumed();
+    }
+
+    /// Opens the questions of a saved call again that the file of answers has answers to.
+    pub(crate) fn replace_kept(&self, kept: &Kept) -> Result<Replaced> {
+        self.answers.replace_kept(kept)
     }
 
     /// The answers that the server did not ask for, in a few words: their keys may be misspelt.
-    pub(crate) fn unused(&self) -> Vec<String> {
+    pub(crate) fn unused(&self) -> Option<String> {
         self.answers.unused()
     }
 

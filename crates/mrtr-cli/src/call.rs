@@ -11,6 +11,7 @@ use crate::arguments;
 use crate::arguments::nearest;
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::{Code, Failure};
+use crate::kept::Kept;
 use crate::saved::{SaveTo, SavedCall};
 use crate::server::{ReachOptions, Target, no_server};
 use crate::shown::{QUIET, styled};
@@ -74,7 +75,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         conversation.screen().say(styled(QUIET, note));
     }
     let call = conversation.client.prepare_tool(&name, arguments)?;
-    match conversation.run(&name, call, &save.map_or(SaveTo::Anywhere, SaveTo::New)).await? {
+    match conversation.run(&name, Kept::new(call), &save.map_or(SaveTo::Anywhere, SaveTo::New)).await? {
         Ended::Done(code) => Ok(code),
         Ended::Failed(error) => Err(error),
     }

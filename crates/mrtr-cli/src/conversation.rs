@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
 use mrtr::{CallError, CallErrorKind, Client, PendingCall};
 
-use crate::answering::{Answering, AnsweringOptions, WhenAsked};
+use crate::answering::{Answering, AnsweringOptions, Replaced, WhenAsked};
 use crate::failure::{Code, Failure};
-use crate::saved::{SaveTo, SavedCall, Work};
+use crate::kept::{Kept, answered};
+use crate::saved::{SaveTo, SavedCall};
 use crate::screen::Screen;
 use crate::server::{ReachOptions, Target};
 use crate::shown;
@@ -61,9 +62,9 @@ impl Conversation {
         Ok(Self { client, target, screen, answering, writes_json: output.json_output })
     }
 
-    /// Notes that this call was saved before.
-    pub(crate) fn note_resumed(&self, call: &PendingCall) {
-        self.answering.note_resumed(call);
+    /// Notes that the call was saved before.
+    pub(crate) fn note_resumed(&self) {
+        self.answering.note_resumed();
     }
 
     pub(crate) fn screen(&self) -> &Screen {
@@ -75,15 +76,31 @@ impl Conversation {
     }
 
     /// Runs a call to its end, and prints its result. Ctrl-C saves it.
-    pub(crate) async fn run(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> Result<Ended> {
+    pub(crate) async fn run(&self, tool: &str, kept: Kept, save_to: &SaveTo) -> Result<Ended> {
+        let call = match self.answering.replace_kept(&kept)? {
+            Replaced::Call(call) => *call,
+            Replaced::Contradicts(key) => bail!(self.contradicted(&key, save_to)),
+        };
+        self.note_kept(&kept, &call);
         let ended = self.client.resume_until(call, self.interrupted()).await;
         self.screen.idle();
         match ended {
             Ok(result) => self.print(&result).map(Ended::Done),
-            Err(CallError { kind: CallErrorKind::Interrupted, pending: Some(pending), .. }) => {
-                Ok(Ended::Failed(self.stopped(tool, *pending, save_to)))
+            Err(error @ CallError { kind: CallErrorKind::Interrupted, .. }) => {
+                Ok(Ended::Failed(self.stopped(tool, error, &kept, save_to)))
             }
-            Err(error) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
+            Err(error) => Ok(Ended::Failed(self.failed(tool, error, &kept, save_to))),
+        }
+    }
+
+    /// Names the answers that are sent although they were given before, and those that are not.
+    fn note_kept(&self, kept: &Kept, call: &PendingCall) {
+        let (sent, replaced): (Vec<_>, Vec<_>) =
+            answered(&kept.call).partition(|key| answered(call).any(|kept| kept == *key));
+        for (what, keys) in [("answered before", sent), ("replaced by --answers", replaced)] {
+            if !keys.is_empty() {
+                self.screen.say(styled(QUIET, format_args!("{what}: {}", shown::listed(keys))));
+            }
         }
     }
 
@@ -102,7 +119,7 @@ impl Conversation {
     }
 
     fn print(&self, result: &Json) -> Result<ExitCode> {
-        for unused in self.answering.unused() {
+        if let Some(unused) = self.answering.unused() {
             self.screen.say(styled(QUIET, unused));
         }
         let typed = CallToolResult::from_json(result.as_str(), self.client.revision().lenient())
@@ -120,8 +137,8 @@ impl Conversation {
     }
 
     /// Saves a call, and returns the path of its file.
-    fn save(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> Result<PathBuf> {
-        SavedCall::new(self.target.clone(), tool, Work::Call(call)).write(save_to)
+    fn save(&self, tool: &str, kept: Kept, save_to: &SaveTo) -> Result<PathBuf> {
+        SavedCall::new(self.target.clone(), tool, kept).write(save_to)
     }
 
     /// The command that resumes a saved call.

@@ -6,6 +6,7 @@ mod call;
 mod conversation;
 mod demo;
 mod failure;
+mod kept;
 mod keys;
 mod postgres;
 mod private_file;

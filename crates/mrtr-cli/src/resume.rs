@@ -10,6 +10,7 @@ use mrtr::schema::Printable;
 use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::conversation::{Conversation, Ended, OutputOptions, explained, is_refused, no_such_task};
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::saved::{SaveTo, SavedCall};
 use crate::server::{ReachOptions, Target};
 use crate::shown::{QUIET, styled};
@@ -41,19 +42,21 @@ pub(crate) struct Options {
 
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let Options { file, url, trust_server, cancel, keep, answering, reach, output } = options;
-    let (SavedCall { target, tool, work, .. }, held) = SavedCall::take(&file)?;
-    let target = url.map_or(target, Target::Url);
+    let (saved, held) = SavedCall::take(&file)?;
+    let tool = saved.tool.clone();
+    let target = url.map_or_else(|| saved.target.clone(), Target::Url);
     let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
-    let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
-    conversation.note_resumed(&call);
+    let kept = saved.into_kept(conversation.client.server());
+    let kept = Kept { call: at_this_server(kept.call, &conversation, trust_server)?, ..kept };
+    conversation.note_resumed();
     let shown = Printable::line(&tool).up_to(64);
     // Names the server that is about to get the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("resuming `{shown}` at {}", conversation.target())));
     let code = if cancel {
-        self::cancel(&conversation, &call).await?;
+        self::cancel(&conversation, &kept.call).await?;
         ExitCode::SUCCESS
     } else {
-        match conversation.run(&tool, call, &SaveTo::File(file)).await? {
+        match conversation.run(&tool, kept, &SaveTo::File(file)).await? {
             Ended::Done(code) => code,
             Ended::Failed(error) => return Err(error),
         }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::private_file::{self, Distrust};
 use crate::server::Target;
 use crate::shown::quoted_path;
@@ -25,29 +26,21 @@ pub(crate) struct SavedCall {
     pub(crate) target: Target,
     /// The tool's name.
     pub(crate) tool: String,
-    pub(crate) work: Work,
+    work: Work,
+    /// True if the answers of the call were sent, and the server may have acted on them. Older files do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    may_be_taken: Option<bool>,
 }
 
 /// The call or task that can be resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
-pub(crate) enum Work {
+enum Work {
     /// A call, with the answers so far.
     Call(PendingCall),
     /// A task at the server.
     Task(PendingTask),
-}
-
-impl Work {
-    /// The call to resume. A task that is known by its id alone is followed at this server.
-    pub(crate) fn into_call(self, here: &str) -> PendingCall {
-        match self {
-            Self::Call(call) => call,
-            Self::Task(task) if task.server().is_none() => task.trust_other_server(here).into(),
-            Self::Task(task) => task.into(),
-        }
-    }
 }
 
 /// The place where a call is saved.
@@ -63,9 +56,20 @@ pub(crate) enum SaveTo {
 }
 
 impl SavedCall {
-    pub(crate) fn new(target: Target, tool: &str, work: Work) -> Self {
+    pub(crate) fn new(target: Target, tool: &str, Kept { call, may_be_taken }: Kept) -> Self {
         let target = target.without_credentials();
-        Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work }
+        let (work, may_be_taken) = (Work::Call(call), Some(may_be_taken));
+        Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work, may_be_taken }
+    }
+
+    /// The call to resume. A task that is known by its id alone is followed at this server.
+    pub(crate) fn into_kept(self, here: &str) -> Kept {
+        let call = match self.work {
+            Work::Call(call) => call,
+            Work::Task(task) if task.server().is_none() => task.trust_other_server(here).into(),
+            Work::Task(task) => task.into(),
+        };
+        Kept::saved(call, self.may_be_taken)
     }
 
     /// Writes the file, and returns its path. A call that could not be read again is not written.

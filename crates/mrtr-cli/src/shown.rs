@@ -80,6 +80,11 @@ pub(crate) fn prose(text: &str) -> String {
     Printable::text(&text).up_to(Printable::LINE).to_string().replace('\n', "\n    | ")
 }
 
+/// The keys of questions, as they may be shown.
+pub(crate) fn listed<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
+    keys.into_iter().map(|key| Printable::line(key).up_to(64).to_string()).collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn size(bytes: usize) -> String {
     if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1024)) }
 }
@@ -153,8 +158,14 @@ fn field(field: Field<'_>) -> String {
         FieldKind::MultiSelect => "some of a list",
         FieldKind::Text => "text",
     };
+    let limits = match field.kind() {
+        FieldKind::Number | FieldKind::Integer if !field.constraints().is_empty() => {
+            format!(", {}", field.constraints())
+        }
+        _ => String::new(),
+    };
     let optional = if field.is_required { "" } else { ", optional" };
-    format!("{}: {takes}{optional}", Printable::line(field.name).up_to(64))
+    format!("{}: {takes}{limits}{optional}", Printable::line(field.name).up_to(64))
 }
 
 fn example_answer(question: &InputRequest) -> Option<Value> {

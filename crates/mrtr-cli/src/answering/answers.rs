@@ -4,26 +4,37 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use mrtr::client::{AnswerError, UnsafeUrl};
 use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
 use mrtr::schema::input::InputKind;
-use mrtr::schema::{Json, Printable};
+use mrtr::schema::{InputRequest, Json, Printable};
 use mrtr::{FormRequest, PendingCall, UrlRequest};
 use serde_json::{Map, Value};
 
 use super::NoAnswer;
 use crate::failure::Failure;
+use crate::kept::{Kept, answered, have_same_answer, reopened};
+use crate::shown;
 
 /// Answers that were written before the server asked for them.
 #[derive(Default)]
 pub(crate) struct Answers {
     by_key: Map<String, Value>,
     used: Mutex<BTreeSet<String>>,
-    /// The questions of a resumed call that were answered before it was saved.
-    before: Mutex<Option<BTreeSet<String>>>,
+    /// True if the call was saved before: the questions of its earlier rounds are not known.
+    is_resumed: AtomicBool,
+}
+
+/// A saved call, held against the answers that are given now.
+pub(crate) enum Replaced {
+    /// The call, whose questions are open where an answer is given now.
+    Call(Box<PendingCall>),
+    /// The server may have acted on the kept answer to this question, and another is given now.
+    Contradicts(String),
 }
 
 /// One answer of the file.
@@ -107,27 +118,34 @@ impl Answers {
         }
     }
 
-    pub(super) fn note_resumed(&self, call: &PendingCall) {
-        let open: BTreeSet<_> = call.unanswered().collect();
-        let answered = call.questions().map(|(key, _)| key).filter(|key| !open.contains(key)).map(str::to_owned);
-        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = Some(answered.collect());
+    /// Opens the questions of a saved call again that an answer is given to now, so that it is taken like all others.
+    pub(super) fn replace_kept(&self, kept: &Kept) -> Result<Replaced> {
+        let is_given = |key: &str| self.by_key.contains_key(key) && kept.call.question(key).is_some_and(may_be_written);
+        let call = reopened(&kept.call, is_given)?;
+        if !kept.may_be_taken {
+            return Ok(Replaced::Call(call.into()));
+        }
+        let mut given = call;
+        self.complete(&mut given);
+        for key in answered(&kept.call).filter(|key| is_given(key)) {
+            if !have_same_answer(&kept.call, &given, key)? {
+                return Ok(Replaced::Contradicts(key.to_owned()));
+            }
+        }
+        Ok(Replaced::Call(kept.call.clone().into()))
     }
 
-    pub(super) fn unused(&self) -> Vec<String> {
-        let (used, before) = (self.used(), self.before.lock().unwrap_or_else(PoisonError::into_inner));
-        let unused = self.by_key.keys().filter(|key| !used.contains(*key));
-        let (answered, never): (Vec<_>, Vec<_>) =
-            unused.partition(|key| before.as_ref().is_some_and(|before| before.contains(*key)));
-        // What was asked and answered in earlier rounds of a saved call is not known.
-        let asked = if before.is_some() { "not asked since the call was saved" } else { "never asked" };
-        let listed = |keys: &[&String]| {
-            keys.iter().map(|key| Printable::line(key).up_to(64).to_string()).collect::<Vec<_>>().join(", ")
-        };
-        [("answered before", answered), (asked, never)]
-            .into_iter()
-            .filter(|(_, keys)| !keys.is_empty())
-            .map(|(what, keys)| format!("{what}: {}", listed(&keys)))
-            .collect()
+    pub(super) fn note_resumed(&self) {
+        self.is_resumed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn unused(&self) -> Option<String> {
+        let used = self.used();
+        let unused: Vec<_> = self.by_key.keys().filter(|key| !used.contains(*key)).map(String::as_str).collect();
+        // The questions of a saved call's earlier rounds are not known.
+        let what =
+            if self.is_resumed.load(Ordering::Relaxed) { "not asked since the call was saved" } else { "never asked" };
+        (!unused.is_empty()).then(|| format!("{what}: {}", shown::listed(unused)))
     }
 
     fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -171,6 +189,11 @@ fn check_fields(form: &FormRequest, content: &Value) -> Result<(), NoAnswer> {
         })?;
     }
     Ok(())
+}
+
+/// Returns true if a file of answers may have the answer to this question.
+fn may_be_written(question: &InputRequest) -> bool {
+    matches!(question.kind(), InputKind::Form(_) | InputKind::Url(_))
 }
 
 /// Reads the answer to a URL, if it is one.

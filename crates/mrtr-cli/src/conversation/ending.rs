@@ -10,6 +10,7 @@ use mrtr::{CallError, CallErrorKind, PendingCall};
 use super::Conversation;
 use crate::answering::NoAnswer;
 use crate::failure::{Code, Failure};
+use crate::kept::{Delivery, Kept};
 use crate::saved::SaveTo;
 use crate::server::Target;
 use crate::shown;
@@ -17,15 +18,48 @@ use crate::shown::quoted_path;
 
 impl Conversation {
     /// Explains to the person why a call did not give its result.
-    pub(super) fn failed(&self, tool: &str, error: CallError, save_to: &SaveTo) -> anyhow::Error {
+    pub(super) fn failed(&self, tool: &str, error: CallError, kept: &Kept, save_to: &SaveTo) -> anyhow::Error {
         let failure = explained(&error, self.target());
+        let delivery = Delivery::of(&error);
         let (is_put_down, is_over) = (is_put_down(&error.kind), is_over(&error));
         let failure = match error.into_pending().filter(is_worth_saving) {
             None => self.not_put_down(failure),
             Some(_) if is_over => over(failure, save_to),
-            Some(call) => self.put_down(failure, tool, call, save_to, is_put_down),
+            Some(mut call) => {
+                let failure = match delivery {
+                    Delivery::TurnedAway if kept.has_other_answers(&call) => {
+                        failure.next("the answers given now are not saved, since the server did not let this caller in")
+                    }
+                    Delivery::TurnedAway => failure,
+                    Delivery::NotTaken | Delivery::MayBeTaken => {
+                        self.answering.complete(&mut call);
+                        failure
+                    }
+                };
+                match kept.after(call, delivery) {
+                    Ok(left) => self.put_down(failure, tool, left, save_to, is_put_down),
+                    Err(error) => self.with_saved(failure, &Err(error), false),
+                }
+            }
         };
         failure.into()
+    }
+
+    /// Explains that the answer which is given now and the one in the file cannot both hold.
+    pub(super) fn contradicted(&self, key: &str, save_to: &SaveTo) -> Failure {
+        let key = Printable::line(key).up_to(64).to_string();
+        let failure = Failure::new(format!(
+            "the answer to `{key}` is not the one in the file, which was sent before and which the server may have taken"
+        ))
+        .code(Code::Asked);
+        let failure = match save_to {
+            SaveTo::File(path) => failure.next(format!(
+                "to send the one in the file again, leave `{key}` out of --answers: {}",
+                self.resume_command(path)
+            )),
+            SaveTo::New(_) | SaveTo::Anywhere => failure,
+        };
+        failure.next("to answer otherwise, find out what the server has done, and make the call again")
     }
 
     /// Explains that the call cannot be saved: a session asks while the call is open, and what it asked ends with the
@@ -43,18 +77,10 @@ impl Conversation {
     }
 
     /// Saves the call, and says how it goes on. If the person asked for this, it is no error.
-    fn put_down(
-        &self,
-        failure: Failure,
-        tool: &str,
-        mut call: PendingCall,
-        save_to: &SaveTo,
-        is_put_down: bool,
-    ) -> Failure {
-        self.answering.complete(&mut call);
-        let (asked, answers) = shown::open_questions(&call);
-        let is_task = call.task().is_some();
-        let saved = self.save(tool, call, save_to);
+    fn put_down(&self, failure: Failure, tool: &str, kept: Kept, save_to: &SaveTo, is_put_down: bool) -> Failure {
+        let (asked, answers) = shown::open_questions(&kept.call);
+        let is_task = kept.call.task().is_some();
+        let saved = self.save(tool, kept, save_to);
         let failure = match &saved {
             Ok(path) if is_put_down => Failure::stopped_as_asked(format!("saved: {}", path.display())),
             _ => failure,
@@ -107,22 +133,27 @@ impl Conversation {
     /// Explains to the person what became of a call after Ctrl-C while the server was at work. A task keeps running
     /// without this client, and can be followed later. Any other call was cancelled when its request was given up; the
     /// answers so far are kept.
-    pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
-        let failure = if call.task().is_some() {
-            let saved = self.save(tool, call, save_to);
-            let failure = self.with_saved(Failure::new("interrupted: the task continues at the server"), &saved, true);
-            match saved {
-                Ok(path) => failure.next(format!("to end it instead: {} --cancel", self.resume_command(&path))),
-                Err(_) => failure,
+    pub(super) fn stopped(&self, tool: &str, error: CallError, kept: &Kept, save_to: &SaveTo) -> anyhow::Error {
+        let delivery = Delivery::of(&error);
+        let cancelled = "interrupted: the call is cancelled, and the server was told";
+        let failure = match error.into_pending().filter(is_worth_saving) {
+            None => Failure::new(cancelled)
+                .next("what it had begun may have been done; make the call again to have all of it done"),
+            Some(call) => {
+                let is_task = call.task().is_some();
+                let saved = kept.after(call, delivery).and_then(|kept| self.save(tool, kept, save_to));
+                if is_task {
+                    let failure = Failure::new("interrupted: the task continues at the server");
+                    let failure = self.with_saved(failure, &saved, true);
+                    match saved {
+                        Ok(path) => failure.next(format!("to end it instead: {} --cancel", self.resume_command(&path))),
+                        Err(_) => failure,
+                    }
+                } else {
+                    self.with_saved(Failure::new(cancelled), &saved, false)
+                        .next("resuming keeps the answers; what the server had begun may have been done")
+                }
             }
-        } else if is_worth_saving(&call) {
-            let saved = self.save(tool, call, save_to);
-            let failure = Failure::new("interrupted: the call is cancelled, and the server was told");
-            self.with_saved(failure, &saved, false)
-                .next("resuming keeps the answers; what the server had begun may have been done")
-        } else {
-            Failure::new("interrupted: the call is cancelled, and the server was told")
-                .next("what it had begun may have been done; make the call again to have all of it done")
         };
         failure.code(Code::Interrupted).into()
     }

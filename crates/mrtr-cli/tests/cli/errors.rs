@@ -41,14 +41,14 @@ fn a_server_that_does_not_let_one_in() {
     call("500 Internal Server Error").says(1, &["status 500", "look into the server's log"]);
 }
 
-/// A server whose first bytes on each connection are these, whatever the client says.
-fn says_at_once(bytes: &'static [u8]) -> u16 {
+/// A server that answers each connection with these bytes, whatever the client says first.
+fn says_to_all(bytes: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
-            drop(connection.write_all(bytes));
             drop(connection.read(&mut [0; 4096]));
+            drop(connection.write_all(bytes));
         }
     });
     port
@@ -57,12 +57,12 @@ fn says_at_once(bytes: &'static [u8]) -> u16 {
 #[test]
 fn a_url_with_the_wrong_scheme() {
     let folder = tempfile::tempdir().unwrap();
-    let plain = says_at_once(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+    let plain = says_to_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
     run(folder.path(), &["tools", &format!("https://127.0.0.1:{plain}/mcp")])
         .says(1, &["the server does not speak TLS on this port: write http:// in its URL"]);
     let page = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\ncontent-length: 77\r\n\r\n\
         <title>400 The plain HTTP request was sent to HTTPS port</title>\r\n<h1>No</h1>\r\n";
-    let tls = says_at_once(page);
+    let tls = says_to_all(page);
     let refused = run(folder.path(), &["tools", &format!("http://127.0.0.1:{tls}/mcp")]);
     refused.says(1, &["the server seems to speak TLS on this port: write https:// in its URL"]);
     assert!(!refused.err.contains("<h1>"), "of a page, the title is shown: {}", refused.err);

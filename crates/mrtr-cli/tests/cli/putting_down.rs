@@ -3,8 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
@@ -49,7 +48,7 @@ fn a_call_is_put_down_by_choice_and_keeps_what_was_answered() {
         4,
         &[
             "saved: later.json\n",
-            "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number)",
+            "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number, at least 1)",
             "  → mrtr resume later.json\n",
             "the server ended with this command, and must have kept its keys in a file",
         ],
@@ -177,32 +176,6 @@ fn an_answer_of_the_wrong_kind_is_not_sent_and_a_misspelt_key_is_named() {
             "asked: connect: Connect\n    | your account (visit https://example.com/a)",
         ],
     );
-}
-
-#[test]
-fn an_answer_that_was_saved_with_the_call_is_not_called_unasked() {
-    let folder = tempfile::tempdir().unwrap();
-    let lets_in = Arc::new(AtomicBool::new(false));
-    let open = Arc::clone(&lets_in);
-    let stub = Stub::start(move |message, _| {
-        let result = match message["params"]["inputResponses"].is_object() {
-            _ if message["method"] == "tools/list" => return Some(("200 OK", list(message))),
-            true if !open.load(Relaxed) => return Some(("401 Unauthorized", String::new())),
-            true => json!({ "resultType": "complete", "content": [{ "type": "text", "text": "done" }] }),
-            false => json!({ "resultType": "input_required", "requestState": "sealed", "inputRequests": { "login": {
-                "method": "elicitation/create", "params": { "message": "?", "requestedSchema": { "type": "object",
-                    "properties": { "user": { "type": "string" } } } } } } }),
-        };
-        Some(("200 OK", json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()))
-    });
-    run_with(folder.path(), &["call", &stub.url, "wait", "--answers", "-"], ADA)
-        .says(1, &["refuses the credentials", "the call is saved: mrtr resume mrtr-wait.call.json"]);
-    lets_in.store(true, Relaxed);
-    let answers = r#"{"login": {"user": "ada"}, "other": {}}"#;
-    let resumed = run_with(folder.path(), &["resume", "mrtr-wait.call.json", "--answers", "-"], answers);
-    resumed.gives("done\n");
-    let said = "answered before: login\nnot asked since the call was saved: other\n";
-    assert!(resumed.err.ends_with(said), "{}", resumed.err);
 }
 
 #[test]

@@ -161,13 +161,16 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
         StatusCode::NOT_FOUND => TransportFailure::NotFound,
         _ => TransportFailure::Other,
     };
-    let said = format!("the server answered with status {status} and no message");
     let said = match (reason(body), body.trim()) {
         (Some(reason), _) => format!("the server answered with status {status}: {}", Printable::line(&reason)),
-        (None, "") => said,
+        (None, "") => format!("the server answered with status {status} and no message"),
         (None, body) => match title(body) {
-            Some(title) => format!("{said}, but with a page, `{}`", Printable::line(&title)),
-            None => format!("{said}, but with `{}`", Printable::line(&words(body))),
+            Some(title) => {
+                format!("the server answered with status {status} and the page `{}`", Printable::line(&title))
+            }
+            None => {
+                format!("the server answered with status {status} and the text `{}`", Printable::line(&words(body)))
+            }
         },
     };
     TransportError::of(failure, said).with_status(status.as_u16())

@@ -36,8 +36,14 @@ async fn a_status_without_a_message_is_told_by_its_kind_and_with_the_server_s_wo
         (404, "Content-Type: text/html\r\n", "<h1>Nothing here</h1>", NotFound, "<h1>Nothing here</h1>"),
         (502, "Content-Type: text/html\r\n", "\u{1b}[2J<h1>Bad Gateway</h1>", Other, r"\u{1b}[2J<h1>Bad Gateway</h1>"),
         (500, JSON, "[]", Other, "[]"),
-        (502, "Content-Type: text/html\r\n", NGINX, Other, "but with a page, `502 Bad Gateway`"),
-        (503, "Content-Type: text/plain\r\n", "no instance\r\nis ready\r\n", Other, "but with `no instance is ready`"),
+        (502, "Content-Type: text/html\r\n", NGINX, Other, "and the page `502 Bad Gateway`"),
+        (
+            503,
+            "Content-Type: text/plain\r\n",
+            "no instance\r\nis ready\r\n",
+            Other,
+            "and the text `no instance is ready`",
+        ),
     ] {
         let scripted = Scripted::start(move |_, _| Answer::with(status, headers, body)).await;
         let error = error_of(&scripted.url()).await;

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
 use mrtr::SqliteTaskStore;
 use mrtr::schema::Printable;
-use mrtr::sqlite::SqliteOpenError;
+use mrtr::sqlite::{SqliteOpenError, SqliteOpenErrorKind};
 use mrtr::tasks::record::TransitionError;
 use mrtr::tasks::store::{Place, StoreError};
 use mrtr::tasks::{TaskId, TaskRecord, TaskStore};
@@ -109,7 +109,7 @@ fn open(path: &Path) -> Result<SqliteTaskStore> {
 fn open_to_read(path: &Path) -> Result<SqliteTaskStore> {
     check_is_file(path)?;
     let opened = match SqliteTaskStore::open(path) {
-        Err(SqliteOpenError::ReadOnly) => SqliteTaskStore::open_to_read(path),
+        Err(error) if matches!(error.kind(), SqliteOpenErrorKind::ReadOnly) => SqliteTaskStore::open_to_read(path),
         opened => opened,
     };
     opened.map_err(|error| unusable(path, &error).into())
@@ -126,14 +126,14 @@ fn check_is_file(path: &Path) -> Result<(), Failure> {
 
 fn unusable(path: &Path, error: &SqliteOpenError) -> Failure {
     let name = path.display();
-    match (error, File::open(path)) {
+    match (error.kind(), File::open(path)) {
         // SQLite says of a file that it may not read only that it cannot open it.
         (_, Err(error)) => forbidden(path, &error),
-        (SqliteOpenError::NotOurs { .. } | SqliteOpenError::Sqlite(_), Ok(_)) => {
-            Failure::new(format!("{name} is not a file of tasks: {}", with_cause(error)))
+        (SqliteOpenErrorKind::NotOurs { .. } | SqliteOpenErrorKind::Sqlite(_), Ok(_)) => {
+            Failure::new(format!("{name} is not a file of tasks: {}", with_cause(error.kind())))
                 .next("give --db the file that the server was given")
         }
-        (_, Ok(_)) => Failure::new(format!("{name} cannot be used: {}", with_cause(error))),
+        (_, Ok(_)) => Failure::new(format!("{name} cannot be used: {}", with_cause(error.kind()))),
     }
 }
 

@@ -136,13 +136,13 @@ mod let_through {
 
     #[test]
     fn they_are_read_and_written() {
-        let page: Page<u8> = mrtr::serde_json::from_value(json!({ "items": [1], "next": null })).unwrap();
+        let page: Page<u8> = serde_json::from_value(json!({ "items": [1], "next": null })).unwrap();
         assert!(page.items == [1] && page.next.is_none());
-        let node: Node = mrtr::serde_json::from_value(json!({ "children": [], "edges": ["Nowhere"] })).unwrap();
+        let node: Node = serde_json::from_value(json!({ "children": [], "edges": ["Nowhere"] })).unwrap();
         assert!(node.children.is_empty() && matches!(node.edges[..], [Edge::Nowhere]));
         let of = mrtr::schemars::schema_for!(Everything);
         assert_eq!(of.get("properties").unwrap()["in_words"]["type"], "string");
         let borrowed = Borrowed { text: "a".into(), fixed: "b".into() };
-        assert_eq!(mrtr::serde_json::to_value(borrowed).unwrap(), json!({ "text": "a", "fixed": "b" }));
+        assert_eq!(serde_json::to_value(borrowed).unwrap(), json!({ "text": "a", "fixed": "b" }));
     }
 }

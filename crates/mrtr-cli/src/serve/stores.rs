@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use mrtr::server::Guard;
-use mrtr::sqlite::SqliteOpenError;
+use mrtr::sqlite::{SqliteOpenError, SqliteOpenErrorKind};
 use mrtr::tasks::{MemoryTaskStore, TaskStore, Tasks};
 use mrtr::{SqliteDatabase, SqliteSingleUse, SqliteTaskStore};
 use mrtr_state::MemorySingleUse;
@@ -86,8 +86,8 @@ fn check_place(path: &Path) -> Result<(), Failure> {
 
 fn unusable(path: &Path, error: &SqliteOpenError) -> Failure {
     // SQLite says of a file that it may not read only that it cannot open it.
-    let forbidden = match error {
-        SqliteOpenError::File(error) => Some(io::Error::from(error.kind())),
+    let forbidden = match error.kind() {
+        SqliteOpenErrorKind::File(error) => Some(io::Error::from(error.kind())),
         _ => File::open(path).err(),
     }
     .filter(|error| error.kind() == io::ErrorKind::PermissionDenied);
@@ -96,13 +96,13 @@ fn unusable(path: &Path, error: &SqliteOpenError) -> Failure {
         return Failure::new(format!("{name} cannot be used: {forbidden}"))
             .next("give this process the right to read and write the file and its folder");
     }
-    let failure = Failure::new(format!("{name} cannot be used: {}", with_cause(error)));
-    match error {
-        SqliteOpenError::NotOurs { .. } | SqliteOpenError::Sqlite(_) => {
+    let failure = Failure::new(format!("{name} cannot be used: {}", with_cause(error.kind())));
+    match error.kind() {
+        SqliteOpenErrorKind::NotOurs { .. } | SqliteOpenErrorKind::Sqlite(_) => {
             failure.next("give --db a file that mrtr made, or one that does not exist yet")
         }
-        SqliteOpenError::Newer { .. } => failure.next("serve it with the newer mrtr that wrote it"),
-        SqliteOpenError::NotShared => failure.next("give --db a file on a local disk"),
+        SqliteOpenErrorKind::Newer { .. } => failure.next("serve it with the newer mrtr that wrote it"),
+        SqliteOpenErrorKind::NotShared => failure.next("give --db a file on a local disk"),
         // These say what to do, or name a failure of the system.
         _ => failure,
     }

@@ -369,9 +369,9 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
 
 /// The remedy for a URL that names a server and no path.
 fn no_path(server: Option<&str>) -> &'static str {
-    let path = server.and_then(|server| server.split_once("://")).and_then(|(_, rest)| rest.split_once('/'));
-    match path {
-        Some((_, "")) => "; the URL has no path, and most servers are at `/mcp`",
+    let rest = server.and_then(|server| server.split_once("://")).map(|(_, rest)| rest);
+    match rest.map(|rest| rest.split_once('/').map_or("", |(_, path)| path)) {
+        Some("") => "; the URL has no path, and most servers are at `/mcp`",
         _ => "",
     }
 }

@@ -168,11 +168,15 @@ fn words(tokens: TokenStream) -> BTreeSet<String> {
 
 /// The names of types in the sentences and tables of a page, in `code`, with their lines.
 fn named(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_block = false;
+    let (mut is_block, mut is_of_other_sdk) = (false, false);
     let lines = text.lines().enumerate().filter(move |(_, line)| {
         let is_fence = line.starts_with("```");
         is_block ^= is_fence;
-        !is_block && !is_fence
+        // A section about another SDK names its types.
+        if !is_block && line.starts_with('#') {
+            is_of_other_sdk = line.contains("rmcp");
+        }
+        !is_block && !is_fence && !is_of_other_sdk
     });
     let codes = lines.flat_map(|(at, line)| line.split('`').skip(1).step_by(2).map(move |code| (at + 1, code)));
     codes.flat_map(|(number, code)| {

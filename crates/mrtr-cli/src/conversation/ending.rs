@@ -269,9 +269,8 @@ fn unreached(source: &TransportError, what: String, target: &Target) -> Failure 
         TransportFailure::Unreachable if says("certificate") => {
             failed.next("the server's certificate is not valid for this address, or not at this time")
         }
-        TransportFailure::Unreachable if says("InvalidContentType") => {
-            failed.next("the server does not speak TLS on this port: write http:// in its URL, or another port")
-        }
+        // The error says what to write.
+        TransportFailure::Unreachable if says("does not speak TLS") => failed,
         TransportFailure::Unreachable => failed
             .next("check the address and the port, and that the server runs")
             .next("for a server to try: mrtr serve"),

@@ -59,7 +59,7 @@ fn a_url_with_the_wrong_scheme() {
     let folder = tempfile::tempdir().unwrap();
     let plain = says_to_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
     run(folder.path(), &["tools", &format!("https://127.0.0.1:{plain}/mcp")])
-        .says(1, &["the server does not speak TLS on this port: write http:// in its URL"]);
+        .says(1, &["the server does not speak TLS: write `http://`"]);
     let page = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\ncontent-length: 77\r\n\r\n\
         <title>400 The plain HTTP request was sent to HTTPS port</title>\r\n<h1>No</h1>\r\n";
     let tls = says_to_all(page);

@@ -138,7 +138,8 @@ async fn a_url_without_a_path_is_told_where_servers_are() {
     let url = scripted.url();
     let (server, _) = url.rsplit_once('/').unwrap();
     let hint = "; the URL has no path, and most servers are at `/mcp`";
-    assert!(error_of(server).await.to_string().ends_with(hint));
+    let text = error_of(server).await.to_string();
+    assert!(text.ends_with(hint), "{text}");
     assert!(!error_of(&format!("{server}/other")).await.to_string().contains(hint));
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn answered(call: &PendingCall) -> impl Iterator<Item = &str> {
     call.questions().map(|(key, _)| key).filter(move |key| !open.contains(key))
 }
 
-/// The same call, without its answers to the questions under these keys.
+/// A copy of a call, without its answers to the questions under these keys.
 pub(crate) fn reopened(call: &PendingCall, is_reopened: impl Fn(&str) -> bool) -> serde_json::Result<PendingCall> {
     // As text, since numbers of the call may have more digits than a value keeps.
     let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&serde_json::to_string(call)?)?;

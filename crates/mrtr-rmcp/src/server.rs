@@ -1,6 +1,5 @@
 //! An rmcp server whose tools, prompts and resources are flows: an rmcp handler, and what it is made of.
 
-mod convert;
 mod handler;
 mod lists;
 mod message;
@@ -17,7 +16,7 @@ use rmcp::model::{Extensions, ServerConfig};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-pub use convert::IntoMrtr;
+pub use message::IntoMrtr;
 pub use owners::{OwnedSessions, SessionOwners};
 
 use crate::identity::{Identify, Identity, Told};

@@ -5,7 +5,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
-#[path = "data.rs"]
 pub mod __data;
 #[cfg(feature = "logging")]
 mod logging;

@@ -134,7 +134,8 @@ async fn a_server_without_tls_is_told_from_one_that_is_not_there() {
 
 #[tokio::test]
 async fn a_url_without_a_path_is_told_where_servers_are() {
-    let scripted = Scripted::start(|_, _| Answer::with(404, "Content-Type: text/plain\r\n", "There is nothing here.")).await;
+    let scripted =
+        Scripted::start(|_, _| Answer::with(404, "Content-Type: text/plain\r\n", "There is nothing here.")).await;
     let url = scripted.url();
     let (server, _) = url.rsplit_once('/').unwrap();
     let hint = "; the URL has no path, and most servers are at `/mcp`";

@@ -1,4 +1,4 @@
-//! What `#[data]` checks of the types in a type. No part of the API.
+//! The check of `#[data]` on the types in a type. No part of the API.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -20,6 +20,7 @@
 //! model: You are going to Oslo. Take an umbrella.
 //! ```
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use mrtr::prelude::*;
@@ -107,8 +108,18 @@ async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
             Err(error) => messages.push(result_message(&id, &tool, Err(error))),
         }
     }
+    save(file, &serde_json::to_vec(&(&messages, &waiting))?)?;
     println!("saved: {} calls", waiting.len());
-    Ok(std::fs::write(file, serde_json::to_vec(&(messages, waiting))?)?)
+    Ok(())
+}
+
+/// Saves the conversation, so that only this user can read it.
+fn save(file: &Path, conversation: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600); // of a file that is not there yet
+    options.open(file)?.write_all(conversation)
 }
 
 async fn after_the_restart(url: &str, file: &Path) -> Result<()> {
@@ -129,9 +140,11 @@ async fn after_the_restart(url: &str, file: &Path) -> Result<()> {
 
 /// A client whose handler plays the person. A call of one round does not wait for it; a call that is resumed does.
 fn client(url: &str) -> Result<Client> {
-    let person = async |form: FormRequest| match form.context().key.as_str() {
-        "class" => form.accept(&json!({ "class": "second" })),
-        _ => form.accept(&json!({ "nights": 3 })),
+    // It looks at the fields: in a session of the legacy era, the key of the question is another.
+    let person = async |form: FormRequest| match form.fields().next().map(|field| field.name) {
+        Some("class") => form.accept(&json!({ "class": "second" })),
+        Some("nights") => form.accept(&json!({ "nights": 3 })),
+        _ => form.decline(),
     };
     Ok(Client::builder(HttpTransport::new(url)?).on_elicit(person).build())
 }
@@ -147,11 +160,14 @@ async fn offered(client: &Client) -> Result<Vec<Value>> {
 
 /// Tells the model how its call ended. A call that failed is a result, too: the model may try something else.
 fn result_message(id: &str, tool: &str, result: Result<CallToolResult, CallError>) -> Value {
-    let (text, is_error) = match result {
-        Ok(result) => (result.text(), result.is_error.unwrap_or(false)),
-        Err(error) => (error.to_string(), true),
+    let (text, structured, is_error) = match result {
+        Ok(result) => {
+            let structured = result.structured_content.as_ref().map(|content| content.as_json().to::<Value>());
+            (result.text(), structured.and_then(Result::ok), result.is_error.unwrap_or(false))
+        }
+        Err(error) => (error.to_string(), None, true),
     };
     let failed = if is_error { " failed" } else { "" };
     println!("{}{failed}: {}", Printable::line(tool), Printable::line(&text));
-    json!({ "role": "tool", "id": id, "text": text, "is_error": is_error })
+    json!({ "role": "tool", "id": id, "text": text, "structured": structured, "is_error": is_error })
 }

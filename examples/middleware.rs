@@ -1,11 +1,12 @@
-//! Middleware: an audit that hears of every request and its end, and a quota that refuses the third call of a caller.
+//! Middleware: an audit that hears of every request and its end, and a quota that refuses the second call of a caller.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin middleware
 //! ```
 //!
-//! Server and clients are one program, and talk over HTTP. The server asks the middleware that was added first first, and
-//! tells it last how the request ended. A retry is a request of its own, so both hear of every round.
+//! Server and clients are one program, and talk over HTTP. `before` runs in the order in which the middleware was added,
+//! `after` in the reverse order. A retry is a request of its own: the audit writes down every round, and the quota counts
+//! the first one alone.
 //!
 //! ```text
 //! ada calls greet
@@ -14,7 +15,7 @@
 //! ada: greet is answered
 //! Hello, Ada
 //! ada calls greet
-//! ada: greet is refused: You have used up your 2 requests
+//! ada: greet is refused: You have no calls left
 //! bob calls greet
 //! bob: greet is answered
 //! bob calls greet, with an answer
@@ -55,7 +56,7 @@ fn who<'a>(call: &RequestInfo<'a>) -> &'a str {
     call.caller.map_or("a stranger", Caller::subject)
 }
 
-/// Lets each caller send so many requests.
+/// Lets each caller call tools so many times. Other requests, and the retries of a call, are not counted.
 #[derive(Debug)]
 struct Quota {
     most: u32,
@@ -65,13 +66,15 @@ struct Quota {
 #[async_trait]
 impl Middleware for Quota {
     async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
+        if call.method != "tools/call" || call.is_retry {
+            return Ok(());
+        }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let used = used.entry(who(call).to_owned()).or_default();
-        *used += 1;
-        if *used > self.most {
-            let text = format!("You have used up your {} requests", self.most);
-            return Err(ProtocolError::new(ErrorCode::new(429), text));
+        if *used == self.most {
+            return Err(ProtocolError::new(ErrorCode::new(429), "You have no calls left"));
         }
+        *used += 1;
         Ok(())
     }
 }
@@ -104,7 +107,7 @@ async fn main() -> Result<()> {
     mrtr::init_logging();
     let server = Server::builder("greeter", "1.0.0")
         .middleware(Audit)
-        .middleware(Quota { most: 2, used: Mutex::default() })
+        .middleware(Quota { most: 1, used: Mutex::default() })
         .tool(Tool::new("greet", greet))
         .build()?;
     let bound = Serve::new(Endpoint::new(server, Tokens)).bind("127.0.0.1:0")?;

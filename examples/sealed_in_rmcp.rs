@@ -1,4 +1,4 @@
-//! Sealed state in a hand-written rmcp handler: ten lines, and the rest is ordinary rmcp.
+//! Sealed state in a `#[tool]` of rmcp's: ten lines, and the rest is ordinary rmcp.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sealed_in_rmcp
@@ -23,19 +23,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use mrtr::prelude::*;
-use mrtr_rmcp::state::{Round, States};
+use mrtr_rmcp::state::{Round, States, ToolCall};
 use mrtr_server::Caller;
 use mrtr_state::{JsonPayload, MemorySingleUse};
+use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
     ElicitationSchema, Extensions, InputRequest, InputRequests, InputResponses, ProtocolVersion,
 };
-use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RunningService, ServiceError};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ErrorData, RoleClient, RoleServer, ServerHandler};
+use rmcp::{ErrorData, RoleClient, ServerHandler, tool, tool_handler, tool_router};
 use tokio::task::JoinSet;
 
 /// What the server must remember.
@@ -56,25 +57,27 @@ struct Hotel {
     booked: Arc<AtomicU64>,
 }
 
-impl ServerHandler for Hotel {
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let city = request.arguments.as_ref().and_then(|arguments| arguments["city"].as_str()).unwrap_or("nowhere");
-        match self.states.open::<Quote>(&request, &context)? {
+#[rustfmt::skip] #[data] struct Trip { city: String }
+
+#[tool_router]
+impl Hotel {
+    #[tool(name = "book", description = "Books a room")]
+    async fn room(&self, call: ToolCall, Parameters(trip): Parameters<Trip>) -> Result<CallToolResponse, ErrorData> {
+        match self.states.open_tool::<Quote>(&call, &trip)? {
             Round::First(round) => {
                 let euros = self.price.fetch_add(1, Ordering::Relaxed) + 1;
-                Ok(round.ask(shall_it_be_booked(city, euros), &Quote { euros })?.into())
+                Ok(round.ask(shall_it_be_booked(&trip.city, euros), &Quote { euros })?.into())
             }
-            Round::Retry(round) if says_yes(&request) => {
-                Ok(round.once(&*self.used, self.book(city, round.state())).await?.into())
+            Round::Retry(round) if says_yes(call.answers()) => {
+                Ok(round.once(&*self.used, self.book(&trip.city, round.state())).await?.into())
             }
             Round::Retry(_) => Ok(said("Nothing is booked").into()),
         }
     }
 }
+
+#[tool_handler]
+impl ServerHandler for Hotel {}
 
 impl Hotel {
     #[expect(clippy::unused_async, reason = "a real hotel is asked over the network")]
@@ -93,8 +96,8 @@ fn shall_it_be_booked(city: &str, euros: u64) -> InputRequests {
     InputRequests::from([("book".to_owned(), InputRequest::Elicitation(ElicitRequest::new(question)))])
 }
 
-fn says_yes(request: &CallToolRequestParams) -> bool {
-    let answer = request.input_responses.as_ref().and_then(|answers| answers.get("book"));
+fn says_yes(answers: Option<&InputResponses>) -> bool {
+    let answer = answers.and_then(|answers| answers.get("book"));
     answer.is_some_and(|answer| answer["content"]["yes"] == true)
 }
 

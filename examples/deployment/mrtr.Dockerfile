@@ -13,6 +13,7 @@ COPY --from=build --chown=65532:65532 /data /data
 USER 65532:65532
 EXPOSE 8000
 VOLUME /data
+# Without MRTR_STATE_KEYS, which `docker run --env` passes on, calls and tasks that wait are lost with a restart.
 # Without a shell and without curl, the program checks itself: it lists its tools, as a client would.
 HEALTHCHECK --start-period=5s CMD ["/usr/local/bin/mrtr", "tools", "http://127.0.0.1:8000/mcp"]
 ENTRYPOINT ["/usr/local/bin/mrtr"]

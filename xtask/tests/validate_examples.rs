@@ -38,7 +38,7 @@ fn a_right_example_passes_and_a_type_we_lack_is_listed() {
     let (passed, report) = validate_folder(folder.path(), "2026-07-28");
     assert!(passed, "{report}");
     assert!(report.contains("Types that are not defined here, and how many files they have: Weather (1)"), "{report}");
-    assert!(report.contains("1 examples passed"), "{report}");
+    assert!(report.contains("1 example passed"), "{report}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_result_without_its_type_passes_leniently_and_the_report_says_so() {
     let (passed, report) = validate_folder(folder.path(), "2026-07-28");
     assert!(passed && report.contains("lenient only: "), "{report}");
     let (passed, report) = validate_folder(folder.path(), "draft-2026-02");
-    assert!(passed && report.contains("1 examples passed"), "the draft has no resultType\n{report}");
+    assert!(passed && report.contains("1 example passed"), "the draft has no resultType\n{report}");
 }
 
 #[test]

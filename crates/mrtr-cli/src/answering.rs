@@ -2,6 +2,7 @@
 
 mod answers;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use mrtr::client::{AnswerError, Builder, QuestionContext, UnsafeUrl, terminal};
 use mrtr::schema::content::{Role, TextContent};
-use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr::schema::elicitation::{ElicitAction, ElicitResult, EntryError};
 use mrtr::schema::roots::Root;
 use mrtr::schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent};
 use mrtr::schema::{Printable, Revision, Wire};
@@ -19,10 +20,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::shown;
 use crate::shown::{QUIET, styled};
-pub(crate) use answers::Answers;
+pub(crate) use answers::{Answers, Replaced};
 
 #[derive(clap::Args)]
 pub(crate) struct AnsweringOptions {
@@ -35,7 +37,7 @@ pub(crate) struct AnsweringOptions {
     /// Answer sampling requests with this command, which reads the request as JSON and writes its answer
     #[arg(long, value_name = "COMMAND")]
     sample_command: Option<String>,
-    /// Show this folder or file:// URI to the server; may be given more than once
+    /// Offer this folder or file:// URI to the server; may be given more than once
     #[arg(long = "root", value_name = "URI")]
     roots: Vec<String>,
 }
@@ -57,6 +59,10 @@ pub(crate) struct Answering {
     when_asked: WhenAsked,
     /// True once the person wants to stop.
     is_interrupted: AtomicBool,
+    /// True while a page waits for its visit: the person agreed to it, or the file did.
+    awaits_visit: AtomicBool,
+    /// The pages that were shown because the file of answers agrees to them.
+    shown: Mutex<BTreeSet<String>>,
     /// The questions that got no answer, in words, since the error of a call in a session does not carry them.
     unanswered: Mutex<Vec<String>>,
 }
@@ -70,6 +76,10 @@ pub(crate) enum NoAnswer {
     PutDown,
     #[error("the server asks again: it did not accept the answer")]
     AskedAgain,
+    #[error("the answer to `{key}` does not fit the form: `{field}`: {reason}")]
+    Field { key: String, field: String, reason: EntryError },
+    #[error("its answer is not one to a page")]
+    NoConsent,
     #[error("interrupted by Ctrl-C")]
     Interrupted,
     #[error(transparent)]
@@ -106,6 +116,8 @@ impl AnsweringOptions {
             has_person: Screen::has_person(),
             when_asked,
             is_interrupted: AtomicBool::new(false),
+            awaits_visit: AtomicBool::new(false),
+            shown: Mutex::default(),
             unanswered: Mutex::default(),
         });
         let (forms, urls) = (Arc::clone(&answering), Arc::clone(&answering));
@@ -114,6 +126,8 @@ impl AnsweringOptions {
                 let answering = Arc::clone(&forms);
                 async move { answering.form(form).await }
             })
+            // The handler checks URLs by itself: a file of answers may decline any of them.
+            .danger_accept_any_url()
             .on_url(move |url| {
                 let answering = Arc::clone(&urls);
                 async move { answering.url(url).await }
@@ -140,6 +154,11 @@ impl AnsweringOptions {
 fn as_root(text: &str) -> Result<Root> {
     if text.starts_with("file://") {
         return Ok(Root::new(text));
+    }
+    if text.contains("://") {
+        return Err(Failure::usage(format!("`{}` is not a root: a root is a folder", Printable::line(text)))
+            .next("give a folder that exists, or a URI such as file:///home/ada/project")
+            .into());
     }
     let path = std::fs::canonicalize(text).map_err(|error| {
         Failure::usage(format!("`{text}` is not a root: {error}"))
@@ -171,12 +190,28 @@ impl Answering {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The keys of answers that the server never asked for: they may be misspelt.
-    pub(crate) fn unused(&self) -> Vec<String> {
+    /// Notes that the call was saved before.
+    pub(crate) fn note_resumed(&self) {
+        self.answers.note_resumed();
+    }
+
+    /// Opens the questions of a saved call again that the file of answers has answers to.
+    pub(crate) fn replace_kept(&self, kept: &Kept) -> Result<Replaced> {
+        self.answers.replace_kept(kept)
+    }
+
+    /// The answers that the server did not ask for, in a few words: their keys may be misspelt.
+    pub(crate) fn unused(&self) -> Option<String> {
         self.answers.unused()
     }
 
+    /// Returns true while the server waits until a person has visited a page.
+    pub(crate) fn awaits_visit(&self) -> bool {
+        self.awaits_visit.load(Ordering::Relaxed)
+    }
+
     async fn form(&self, form: FormRequest) -> Result<ElicitResult, NoAnswer> {
+        self.awaits_visit.store(false, Ordering::Relaxed);
         if let Some(answer) = self.answers.form(&form)? {
             return Ok(answer);
         }
@@ -186,14 +221,31 @@ impl Answering {
     }
 
     async fn url(&self, url: UrlRequest) -> Result<ElicitResult, NoAnswer> {
-        match self.answers.url(&url) {
+        self.awaits_visit.store(false, Ordering::Relaxed);
+        match self.answers.url(&url)? {
             Some(refused) if refused.action != ElicitAction::Accept => return Ok(refused),
-            Some(consent) => return Ok(url.check().map(|()| consent)?),
+            Some(consent) => {
+                url.check()?;
+                self.show_page(&url);
+                self.awaits_visit.store(true, Ordering::Relaxed);
+                return Ok(consent);
+            }
             None => {}
         }
         self.may_ask().inspect_err(|_| self.note(&url.context().key, &shown::url(url.message(), url.parsed_url())))?;
         let _question = self.screen.question();
-        Ok(terminal::visit(url).await?)
+        let answer = terminal::visit(url).await?;
+        self.awaits_visit.store(answer.action == ElicitAction::Accept, Ordering::Relaxed);
+        Ok(answer)
+    }
+
+    /// Shows a page that the file of answers agrees to: somebody has to visit it. The server may ask for it many times,
+    /// and it is shown once.
+    fn show_page(&self, url: &UrlRequest) {
+        if self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(url.url().to_owned()) {
+            let key = Printable::line(&url.context().key).up_to(64);
+            self.screen.say(format_args!("{key}: {}", shown::url(url.message(), url.parsed_url())));
+        }
     }
 
     fn note(&self, key: &str, asked: &str) {
@@ -250,12 +302,12 @@ impl Model {
     }
 }
 
-/// The last message to the model, as one line.
+/// The last message to the model.
 fn asked(params: &CreateMessageParams) -> String {
     let texts = params.messages.iter().rev().flat_map(|message| message.content.iter());
     let text =
         texts.filter_map(|content| if let SamplingContent::Text(text) = content { Some(&text.text) } else { None });
-    Printable::line(text.take(1).next().map_or("", String::as_str)).to_string()
+    shown::prose(text.take(1).next().map_or("", String::as_str))
 }
 
 async fn run(words: &[String], params: &CreateMessageParams) -> Result<String, std::io::Error> {

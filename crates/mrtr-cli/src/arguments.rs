@@ -46,6 +46,16 @@ pub(crate) fn from_json(tool: &Tool, text: &str) -> Result<Map<String, Value>> {
     }
 }
 
+/// The names of arguments that are sent to a tool which declares none, in words, if there are any.
+pub(crate) fn undeclared(tool: &Tool, arguments: &Map<String, Value>) -> Option<String> {
+    let names: Vec<_> = arguments.keys().map(|name| format!("`{}`", Printable::line(name))).collect();
+    let is_silent = || Schema::of(tool).names().next().is_none();
+    (!names.is_empty() && is_silent()).then(|| names.join(", "))
+}
+
+/// Keywords by which a schema names arguments in other places than its own `properties`.
+const NAMES_ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+
 /// The arguments that a tool takes.
 struct Schema<'a> {
     tool: &'a Tool,
@@ -73,20 +83,35 @@ impl<'a> Schema<'a> {
     fn value(&self, name: &str, text: &str) -> Result<Value> {
         match self.wanted(name) {
             Some(wanted) => wanted.value(text).ok_or_else(|| {
-                self.mistake(format!("`{}` does not fit the argument `{name}`", Printable::line(text)), name).into()
+                let shown = Printable::line(text);
+                let what = match wanted.json_error(text) {
+                    Some(error) => format!("`{shown}`, for the argument `{name}`, is not JSON: {error}"),
+                    None => format!("`{shown}` does not fit the argument `{name}`"),
+                };
+                self.mistake(what, name).into()
             }),
-            None if self.root.get("additionalProperties") == Some(&Value::Bool(false))
-                || self.names().next().is_some() =>
-            {
-                Err(self.unknown(name))
-            }
+            None if !self.takes_others() => Err(self.unknown(name)),
             // The tool says nothing about this argument: a text that reads as JSON is JSON.
             None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
         }
     }
 
-    /// Checks all arguments together: that none is missing, and that each is within its bounds.
+    /// Returns true if the tool may take arguments besides those that it names at the top of its schema.
+    fn takes_others(&self) -> bool {
+        let has = |keyword: &&str| self.root.get(*keyword).is_some();
+        match self.root.get("additionalProperties") {
+            Some(others) => others != &Value::Bool(false) || has(&"patternProperties"),
+            None => self.names().next().is_none() || NAMES_ELSEWHERE.iter().any(has),
+        }
+    }
+
+    /// Checks all arguments together: that the tool takes each, that none is missing, and that each is within its
+    /// bounds.
     fn check(&self, arguments: &Map<String, Value>) -> Result<()> {
+        let is_unknown = |name: &&String| self.wanted(name).is_none() && !self.takes_others();
+        if let Some(name) = arguments.keys().find(is_unknown) {
+            return Err(self.unknown(name));
+        }
         let required = self.root.get("required").and_then(Value::as_array).into_iter().flatten();
         if let Some(name) = required.filter_map(Value::as_str).find(|name| !arguments.contains_key(*name)) {
             return Err(self.mistake(format!("the argument `{}` is missing", Printable::line(name)), name).into());

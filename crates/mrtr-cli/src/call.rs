@@ -10,15 +10,17 @@ use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::arguments;
 use crate::arguments::nearest;
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
+use crate::kept::Kept;
 use crate::saved::{SaveTo, SavedCall};
-use crate::server::{ReachOptions, Target};
+use crate::server::{ReachOptions, Target, no_server};
+use crate::shown::{QUIET, styled};
 
 #[derive(clap::Args)]
 #[command(override_usage = USAGE, after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The server's URL (unless --stdio), the tool, and its arguments
-    #[arg(value_name = "URL TOOL NAME=VALUE", required = true)]
+    #[arg(value_name = "URL TOOL NAME=VALUE")]
     words: Vec<String>,
     /// Start this command as the server, and talk to it over its standard input and output
     #[arg(long, value_name = "COMMAND")]
@@ -26,7 +28,7 @@ pub(crate) struct Options {
     /// The tool's arguments as one JSON object, instead of NAME=VALUE
     #[arg(long, value_name = "JSON")]
     json: Option<String>,
-    /// Save the call to this file as soon as the server asks something, for `mrtr resume FILE`
+    /// Save the call to this new file at the first question that --answers does not answer, and exit with 4
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
@@ -42,7 +44,13 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let mut words = words.into_iter();
     let target = Target::take(stdio.as_deref(), &mut words)?;
     let Some(name) = words.next() else {
-        bail!(Failure::usage("no tool is named").next(format!("`mrtr tools {target}` lists them")));
+        // A single word may be the tool.
+        return Err(if target.may_be_server() {
+            Failure::usage("no tool is named").next(format!("`mrtr tools {}` lists them", target.on_command_line()))
+        } else {
+            no_server()
+        }
+        .into());
     };
     let pairs: Vec<String> = words.collect();
     if json.is_some() && !pairs.is_empty() {
@@ -51,13 +59,23 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let when_asked = if save.is_some() { WhenAsked::PutDown } else { WhenAsked::Ask };
     save.as_deref().map_or(Ok(()), SavedCall::check_may_write)?;
     let conversation = Conversation::begin(target, &reach, &answering, &output, when_asked)?;
-    let tool = find(&conversation, &name).await?;
+    let tool = tokio::select! {
+        tool = find(&conversation, &name) => tool?,
+        Ok(()) = tokio::signal::ctrl_c() => {
+            conversation.screen().idle();
+            bail!(Failure::new("interrupted before the tool was called").code(Code::Interrupted));
+        }
+    };
     let arguments = match &json {
         Some(text) => arguments::from_json(&tool, text)?,
         None => arguments::from_pairs(&tool, &pairs)?,
     };
+    if let Some(names) = arguments::undeclared(&tool, &arguments) {
+        let note = format_args!("`{}` declares no arguments, and is sent {names}", Printable::line(&name));
+        conversation.screen().say(styled(QUIET, note));
+    }
     let call = conversation.client.prepare_tool(&name, arguments)?;
-    match conversation.run(&name, call, &save.map_or(SaveTo::Anywhere, SaveTo::File)).await? {
+    match conversation.run(&name, Kept::new(call), &save.map_or(SaveTo::Anywhere, SaveTo::New)).await? {
         Ended::Done(code) => Ok(code),
         Ended::Failed(error) => Err(error),
     }
@@ -94,9 +112,11 @@ const EXAMPLES: &str = "\
 Examples:
   mrtr call http://localhost:8000/mcp weather city=Oslo
   mrtr call --stdio 'mrtr serve --stdio' book_table
+  mrtr call --stdio 'mrtr serve --stdio --state-keys keys' weather city=Oslo --save later.json
   mrtr call http://localhost:8000/mcp update_work_item workItemId=4522 'fields={}' --trace
   mrtr call http://localhost:8000/mcp weather city=Oslo --save later.json; mrtr resume later.json
   echo '{\"login\": {\"user\": \"ada\"}}' | mrtr call http://localhost:8000/mcp weather city=Oslo --answers -
 
 Values are made into what the tool takes: text, numbers, true or false, a choice; lists and objects are JSON.
-The result goes to standard output, and all else to standard error. Ctrl-C at a question saves the call.";
+The result goes to standard output, and all else to standard error. Ctrl-C at a question saves the call.
+A server that --stdio starts ends with the command: to resume a call there, give it a file of keys (mrtr keys new).";

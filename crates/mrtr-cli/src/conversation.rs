@@ -2,22 +2,24 @@
 
 mod ending;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
 use mrtr::{CallError, CallErrorKind, Client, PendingCall};
 
-use crate::answering::{Answering, AnsweringOptions, WhenAsked};
+use crate::answering::{Answering, AnsweringOptions, Replaced, WhenAsked};
 use crate::failure::{Code, Failure};
-use crate::saved::{SaveTo, SavedCall, Work};
+use crate::kept::{Kept, answered};
+use crate::saved::{SaveTo, SavedCall};
 use crate::screen::Screen;
 use crate::server::{ReachOptions, Target};
 use crate::shown;
-use crate::shown::{ERROR, QUIET, styled};
-pub(crate) use ending::explained;
+use crate::shown::{ERROR, QUIET, quoted_path, styled};
+pub(crate) use ending::{explained, is_refused, no_such_task};
 
 #[derive(clap::Args)]
 pub(crate) struct OutputOptions {
@@ -56,8 +58,13 @@ impl Conversation {
         let client = reach.client(&target, &screen)?;
         let (client, answering) = answering.prepare(client, &screen, when_asked)?;
         let client = client.build();
-        tokio::spawn(follow(client.clone(), screen.clone()));
+        tokio::spawn(follow(client.clone(), screen.clone(), Arc::clone(&answering)));
         Ok(Self { client, target, screen, answering, writes_json: output.json_output })
+    }
+
+    /// Notes that the call was saved before.
+    pub(crate) fn note_resumed(&self) {
+        self.answering.note_resumed();
     }
 
     pub(crate) fn screen(&self) -> &Screen {
@@ -69,15 +76,31 @@ impl Conversation {
     }
 
     /// Runs a call to its end, and prints its result. Ctrl-C saves it.
-    pub(crate) async fn run(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> Result<Ended> {
+    pub(crate) async fn run(&self, tool: &str, kept: Kept, save_to: &SaveTo) -> Result<Ended> {
+        let call = match self.answering.replace_kept(&kept)? {
+            Replaced::Call(call) => *call,
+            Replaced::Contradicts(key) => bail!(self.contradicted(&key, save_to)),
+        };
+        self.note_kept(&kept, &call);
         let ended = self.client.resume_until(call, self.interrupted()).await;
         self.screen.idle();
         match ended {
             Ok(result) => self.print(&result).map(Ended::Done),
-            Err(CallError { kind: CallErrorKind::Interrupted, pending: Some(pending), .. }) => {
-                Ok(Ended::Failed(self.stopped(tool, *pending, save_to)))
+            Err(error @ CallError { kind: CallErrorKind::Interrupted, .. }) => {
+                Ok(Ended::Failed(self.stopped(tool, error, &kept, save_to)))
             }
-            Err(error) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
+            Err(error) => Ok(Ended::Failed(self.failed(tool, error, &kept, save_to))),
+        }
+    }
+
+    /// Names the answers that are sent although they were given before, and those that are not.
+    fn note_kept(&self, kept: &Kept, call: &PendingCall) {
+        let (sent, replaced): (Vec<_>, Vec<_>) =
+            answered(&kept.call).partition(|key| answered(call).any(|kept| kept == *key));
+        for (what, keys) in [("answered before", sent), ("replaced by --answers", replaced)] {
+            if !keys.is_empty() {
+                self.screen.say(styled(QUIET, format_args!("{what}: {}", shown::listed(keys))));
+            }
         }
     }
 
@@ -96,9 +119,8 @@ impl Conversation {
     }
 
     fn print(&self, result: &Json) -> Result<ExitCode> {
-        let unused = self.answering.unused();
-        if !unused.is_empty() {
-            self.screen.say(styled(QUIET, format_args!("never asked: {}", unused.join(", "))));
+        if let Some(unused) = self.answering.unused() {
+            self.screen.say(styled(QUIET, unused));
         }
         let typed = CallToolResult::from_json(result.as_str(), self.client.revision().lenient())
             .map_err(|error| Failure::new(format!("the result is not one of a tool: {error}")))?;
@@ -114,18 +136,20 @@ impl Conversation {
         Ok(if has_failed { Code::ToolFailed.into() } else { ExitCode::SUCCESS })
     }
 
-    /// Saves a call, and says how to resume it.
-    fn save(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> String {
+    /// Saves a call, and returns the path of its file.
+    fn save(&self, tool: &str, kept: Kept, save_to: &SaveTo) -> Result<PathBuf> {
+        SavedCall::new(self.target.clone(), tool, kept).write(save_to)
+    }
+
+    /// The command that resumes a saved call.
+    fn resume_command(&self, saved: &Path) -> String {
         let more = if self.target.has_credentials() { " --url URL (the credentials in it are not saved)" } else { "" };
-        match SavedCall::new(self.target.clone(), tool, Work::Call(call)).write(save_to) {
-            Ok(path) => format!("the call is saved: mrtr resume {}{more}", path.display()),
-            Err(error) => format!("the call could not be saved: {error:#}"),
-        }
+        format!("mrtr resume {}{more}", quoted_path(saved))
     }
 }
 
 /// Shows what happens during calls.
-async fn follow(client: Client, screen: Screen) {
+async fn follow(client: Client, screen: Screen, answering: Arc<Answering>) {
     let mut events = client.events();
     while let Some(CallEvent { name, kind, .. }) = events.next().await {
         let name = name.as_deref().map(|name| Printable::line(name).up_to(64).to_string()).unwrap_or_default();
@@ -133,7 +157,12 @@ async fn follow(client: Client, screen: Screen) {
             EventKind::Round(1) => screen.working(name),
             EventKind::Round(round) => screen.working(format!("{name}, round {round}")),
             EventKind::BackOff(pause) => {
-                screen.working(format!("{name}: the server defers the call for {} ms", pause.as_millis()));
+                let waits = if answering.awaits_visit() {
+                    "waiting for your visit to the page"
+                } else {
+                    "waiting for the server, which is not ready"
+                };
+                screen.working(format!("{name}: {waits}; asks again in {:.1} s", pause.as_secs_f64()));
             }
             EventKind::Task(id) => {
                 screen.say(styled(QUIET, format_args!("the call has become task {}", Printable::line(&id).up_to(64))));
@@ -149,7 +178,7 @@ async fn follow(client: Client, screen: Screen) {
             EventKind::Log(log) => {
                 let said =
                     log.data.as_text().map_or_else(|| log.data.as_str().to_owned(), std::borrow::Cow::into_owned);
-                screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&said))));
+                screen.say(styled(QUIET, format_args!("server: {}", shown::prose(&said))));
             }
             EventKind::Done | EventKind::Abandoned => screen.idle(),
             _ => {}

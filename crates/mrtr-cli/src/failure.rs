@@ -1,9 +1,11 @@
 //! Failures of a command: the error, the next step for the person, and the exit code.
 
+use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
 use anstream::eprintln;
+use clap::error::ErrorKind;
 
 use crate::shown::{ERROR, HINT, styled};
 
@@ -34,16 +36,28 @@ pub(crate) struct Failure {
     what: String,
     next: Vec<String>,
     code: Code,
+    /// False for an end that the person asked for.
+    is_error: bool,
 }
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), next: Vec::new(), code: Code::Failed }
+        Self { what: what.into(), next: Vec::new(), code: Code::Failed, is_error: true }
     }
 
     /// A failure because of wrong input.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::new(what).code(Code::Usage)
+    }
+
+    /// The end of a command that stopped at a question, as the person asked it to: no error.
+    pub(crate) fn stopped_as_asked(what: impl Into<String>) -> Self {
+        Self { is_error: false, ..Self::new(what).code(Code::Asked) }
+    }
+
+    /// Returns true if the command ended because of a question without an answer.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.code == Code::Asked
     }
 
     /// Adds a hint what to do next; each hint goes on a line of its own.
@@ -63,14 +77,51 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl Error for Failure {}
+
+/// Writes an error and its cause.
+pub(crate) fn with_cause(error: &dyn Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
 
 /// Tells the person, and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("{} {error:#}", styled(ERROR, "error:"));
-    let Some(failure) = error.downcast_ref::<Failure>() else { return Code::Failed.into() };
+    let failure = error.downcast_ref::<Failure>();
+    if failure.is_none_or(|failure| failure.is_error) {
+        eprintln!("{} {error:#}", styled(ERROR, "error:"));
+    } else {
+        eprintln!("{error}");
+    }
+    let Some(failure) = failure else { return Code::Failed.into() };
     for next in &failure.next {
         eprintln!("  {} {next}", styled(HINT, "→"));
     }
     failure.code.into()
+}
+
+/// Tells the person of words that the command does not take, and returns the exit code. Help that was asked for is
+/// printed as it is.
+pub(crate) fn report_words(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // There is nowhere else to say that nobody reads.
+        drop(error.print());
+        return if error.use_stderr() { Code::Usage.into() } else { ExitCode::SUCCESS };
+    }
+    report(&in_our_form(&error.render().to_string()).into())
+}
+
+/// An error of the argument parser in the form of all others. The parser's first paragraph is the mistake; tips and the
+/// usage follow.
+fn in_our_form(text: &str) -> Failure {
+    let (what, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    let failure = Failure::usage(what.trim_start_matches("error: "));
+    let help = help.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let mut is_usage = false;
+    let failure = help.fold(failure, |failure, line| {
+        is_usage |= line.starts_with("Usage: ");
+        let line = line.trim_start_matches("Usage: ").trim_start_matches("tip: ");
+        failure.next(if is_usage { format!("usage: {line}") } else { line.to_owned() })
+    });
+    failure.next("`--help` after the command explains its options")
 }

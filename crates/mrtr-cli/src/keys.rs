@@ -13,7 +13,7 @@ use mrtr_state::{KeyId, ProcessRandom, Random, Sealer};
 
 use crate::failure::Failure;
 use crate::private_file;
-use crate::serve::unusable;
+use crate::serve::{THIS_PROCESS, unusable};
 use crate::shown::print;
 
 #[derive(clap::Args)]
@@ -27,32 +27,31 @@ pub(crate) struct Options {
 enum Command {
     /// Make a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
     New {
-        /// The file, for its owner only; an existing file is not overwritten
+        /// Write this file, for its owner only; an existing one is not overwritten
         file: Option<PathBuf>,
-        /// The deployment that shares the keys: its states open nowhere else
+        /// Name the deployment that uses these keys; states sealed with them open only there
         #[arg(long, default_value = "mrtr-demo", value_name = "ID")]
         audience: String,
-        /// The key's name in tokens; made from the time if it is not given
+        /// Name the key; without this, its name is the time
         #[arg(long, value_name = "ID")]
         id: Option<String>,
     },
     /// Replace a key in three deployments: add a new one, let it seal, drop the old one
+    #[command(after_help = STEPS)]
     Rotate {
-        /// The file of keys
+        /// Change this file of keys
         file: PathBuf,
-        /// The step to take; with a single key in the file, a new one is added
+        /// Take this step; without it, add a key if there is only one
         #[arg(long, value_enum)]
         step: Option<Step>,
     },
 }
 
+/// The steps of a rotation, as [`STEPS`] describes them.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Step {
-    /// Add a new key, which opens states and does not seal yet
     Add,
-    /// Let the newest key seal; the others still open
     Promote,
-    /// Drop all keys but the sealing one
     Drop,
 }
 
@@ -69,6 +68,12 @@ fn new(file: Option<&Path>, audience: &str, id: Option<&str>) -> Result<()> {
     KeyId::new(&*id).map_err(|error| Failure::usage(error.to_string()).next("such as --id 2026-11"))?;
     if audience.is_empty() || audience.len() > 255 || audience.contains(['=', ':', ',']) {
         bail!(Failure::usage("an audience has 1 to 255 bytes, without = : and ,").next("such as --audience shop-eu"));
+    }
+    if audience == THIS_PROCESS {
+        bail!(
+            Failure::usage("the audience `this-process` is that of servers without keys")
+                .next("name your deployment, such as --audience shop-eu")
+        );
     }
     let ring = Ring::new(audience, &id);
     let Some(path) = file else {
@@ -96,6 +101,9 @@ fn rotate(path: &Path, step: Option<Step>) -> Result<()> {
     };
     let next = match step {
         Step::Add => {
+            if ring.newest().is_some_and(|newest| newest != 0) {
+                eprintln!("{} has a key already that does not seal yet; this adds another", path.display());
+            }
             ring.add();
             format!("deploy it to every instance; when all have it: {}", command(path, "promote"))
         }
@@ -176,8 +184,8 @@ fn command(path: &Path, step: &str) -> String {
 }
 
 /// The time that old keys are still needed: states and tasks that they sealed are still to come back.
-const WAIT: &str = "when all have had it for as long as a state lives (an hour, unless `Lifetimes` or \
-                    `Ask::valid_for` says otherwise) and every older task has ended";
+const WAIT: &str = "when all have had it for as long as a state lives (an hour, unless the server's author set another \
+                    time) and every older task has ended";
 
 /// The remedy for a ring that other hands have made.
 const UNKNOWN_ORDER: &str = "put the new key first in the file to let it seal, and take an old one out, by hand";
@@ -186,9 +194,18 @@ const EXAMPLES: &str = "\
 Examples:
   mrtr keys new keys --audience shop-eu
   export MRTR_STATE_KEYS=\"$(mrtr keys new --audience shop-eu)\"
-  mrtr keys rotate keys                  a second key, which opens
-  mrtr keys rotate keys --step promote   it seals
-  mrtr keys rotate keys --step drop      the first is gone";
+  mrtr keys rotate keys                  add a second key, which opens states
+  mrtr keys rotate keys --step promote   let the second key seal
+  mrtr keys rotate keys --step drop      remove the first key";
+
+const STEPS: &str = "\
+Steps:
+  add      Add a new key, which opens states and does not seal yet
+  promote  Let the newest key seal, once every instance has it; the others still open
+  drop     Remove all keys but the sealing one, once every instance has sealed with it for as long as a state
+           lives (an hour, unless the server's author set another time) and every older task has ended
+
+Deploy the file to every instance after each step, and restart those of `mrtr serve`: it reads keys at its start only.";
 
 /// The keys of a file that was checked, or of one that is to be made.
 struct Ring {

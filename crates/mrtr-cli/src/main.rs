@@ -6,6 +6,7 @@ mod call;
 mod conversation;
 mod demo;
 mod failure;
+mod kept;
 mod keys;
 mod postgres;
 mod private_file;
@@ -44,28 +45,32 @@ enum Command {
     Resume(resume::Options),
     /// List the tools of a server
     Tools(tools::Options),
-    /// Serve demo tools that ask, for any client
+    /// Serve demo tools that ask the caller questions
     Serve(serve::Options),
     /// List, show, cancel and retry the tasks in a server's file
     Tasks(tasks::Options),
     /// Make and rotate the keys that seal states
     Keys(keys::Options),
-    /// Make the tables of a fleet in PostgreSQL, or bring them to the newest version
+    /// Create or update the tables that several servers share in PostgreSQL
     Postgres(postgres::Options),
-    /// Look into a sealed state
+    /// Show what a sealed state says
     State(state::Options),
     /// Check the example JSON of a specification, in a document or a folder
     Validate(validate::Options),
     /// Write a script that completes this command's words in your shell
     Completions(Completions),
-    /// Show what Multi Round-Trip Requests are for, story by story, on servers of its own
+    /// Run demos with real servers on this machine, and check what they claim
     #[command(after_help = TOUR_EXAMPLES)]
     Tour(mrtr_tour::Options),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_words(&error),
+    };
+    let done = match arguments.command {
         Command::Call(options) => call::run(options).await,
         Command::Resume(options) => resume::run(options).await,
         Command::Tools(options) => tools::run(options).await,
@@ -98,12 +103,12 @@ fn completions(options: &Completions) -> Result<ExitCode> {
 
 const FIRST_STEPS: &str = "\
 To begin with:
-  mrtr tour                                        see what it is about
-  mrtr serve                                       demo tools, in one terminal
-  mrtr call http://localhost:8000/mcp weather city=Oslo   and a call, in another
+  mrtr tour                                               see what it is about
+  mrtr serve                                              serve demo tools, in one terminal
+  mrtr call http://localhost:8000/mcp weather city=Oslo   call one, in another
 
 Exit codes: 0 done, 1 failed, 2 a mistake in the command, 3 the tool says that it failed,
-4 something was asked that could not be answered here (the call is saved), 130 Ctrl-C.";
+4 something was asked that could not be answered here (the call is saved if it can be resumed), 130 Ctrl-C.";
 
 const TOUR_EXAMPLES: &str = "\
 Examples:

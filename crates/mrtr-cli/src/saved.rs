@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::private_file::{self, Distrust};
 use crate::server::Target;
+use crate::shown::quoted_path;
 
 /// A saved call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,45 +26,50 @@ pub(crate) struct SavedCall {
     pub(crate) target: Target,
     /// The tool's name.
     pub(crate) tool: String,
-    pub(crate) work: Work,
+    work: Work,
+    /// True if the answers of the call were sent, and the server may have acted on them. Older files do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    may_be_taken: Option<bool>,
 }
 
 /// The call or task that can be resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::large_enum_variant, reason = "a process has one of it")]
-pub(crate) enum Work {
+enum Work {
     /// A call, with the answers so far.
     Call(PendingCall),
     /// A task at the server.
     Task(PendingTask),
 }
 
-impl Work {
-    /// The call to resume. A task that is known by its id alone is followed at this server.
-    pub(crate) fn into_call(self, here: &str) -> PendingCall {
-        match self {
-            Self::Call(call) => call,
-            Self::Task(task) if task.server().is_none() => task.trust_other_server(here).into(),
-            Self::Task(task) => task.into(),
-        }
-    }
-}
-
 /// The place where a call is saved.
 #[derive(Debug, Clone)]
 pub(crate) enum SaveTo {
-    /// The file that the person named.
+    /// The file that the call came from, which is replaced.
     File(PathBuf),
+    /// A new file of this name.
+    New(PathBuf),
     /// A new file that is named for the tool, in the working directory, or else in the system's folder for temporary
     /// files.
     Anywhere,
 }
 
 impl SavedCall {
-    pub(crate) fn new(target: Target, tool: &str, work: Work) -> Self {
+    pub(crate) fn new(target: Target, tool: &str, Kept { call, may_be_taken }: Kept) -> Self {
         let target = target.without_credentials();
-        Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work }
+        let (work, may_be_taken) = (Work::Call(call), Some(may_be_taken));
+        Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work, may_be_taken }
+    }
+
+    /// The call to resume. A task that is known by its id alone is followed at this server.
+    pub(crate) fn into_kept(self, here: &str) -> Kept {
+        let call = match self.work {
+            Work::Call(call) => call,
+            Work::Task(task) if task.server().is_none() => task.trust_other_server(here).into(),
+            Work::Task(task) => task.into(),
+        };
+        Kept::saved(call, self.may_be_taken)
     }
 
     /// Writes the file, and returns its path. A call that could not be read again is not written.
@@ -74,7 +81,9 @@ impl SavedCall {
                 private_file::replace(path, &text)?;
                 path.clone()
             }
-            SaveTo::Anywhere => {
+            // Another process may have made the file meanwhile: its call stays.
+            SaveTo::New(path) if private_file::create(path, &text).is_ok() => path.clone(),
+            SaveTo::New(_) | SaveTo::Anywhere => {
                 let is_plain = |char: &char| char.is_ascii_alphanumeric() || "_-".contains(*char);
                 let name: String = self.tool.chars().filter(is_plain).take(MAX_NAME).collect();
                 let stem = format!("mrtr-{name}");
@@ -89,6 +98,21 @@ impl SavedCall {
     pub(crate) fn take(path: &Path) -> Result<(Self, HeldFile)> {
         let mut held = HeldFile::take(path)?;
         Ok((Self::parse(path, &held.read()?)?, held))
+    }
+
+    /// Reads the state of the call in this file, as text. It starts and calls nothing, so the file may be anybody's.
+    pub(crate) fn state_in(path: &Path) -> Result<String> {
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        match Self::parse(path, &text)?.work {
+            Work::Call(call) => {
+                let call = serde_json::to_value(call)?;
+                let state = call["state"].as_str().map(str::to_owned);
+                state.ok_or_else(|| Failure::new(format!("the call in {} has no state", path.display())).into())
+            }
+            Work::Task(_) => Err(Failure::new(format!("the call in {} is a task, which has no state", path.display()))
+                .next("its server has it: mrtr tasks list --db FILE")
+                .into()),
+        }
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
@@ -115,14 +139,21 @@ impl SavedCall {
         })
     }
 
-    /// Fails unless this file may be written: there must be none, or one with a saved call that no other process works
-    /// on, and its folder must exist.
+    /// Fails unless a call may be saved as this file: there must be none of its name, and its folder must exist.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
         if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
             bail!(in_use(path).next("give --save another name"));
         }
-        if path.exists() && !is_ours {
+        if is_ours {
+            bail!(
+                Failure::usage(format!("{} holds another saved call", path.display()))
+                    .next(format!("resume that call first: mrtr resume {}", quoted_path(path)))
+                    .next(format!("or discard it: rm {}", quoted_path(path)))
+                    .next("or give --save another name")
+            );
+        }
+        if path.exists() {
             bail!(
                 Failure::usage(format!(
                     "{} exists already and is not a saved call: it is not overwritten",
@@ -150,13 +181,22 @@ impl HeldFile {
     fn take(path: &Path) -> Result<Self> {
         loop {
             let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                bail!(
+                    Failure::new(format!("{} is a folder, and not a saved call", path.display()))
+                        .next("give the file that `mrtr call` named when it saved the call")
+                );
+            }
             check_owner(path, &file)?;
             match file.try_lock() {
                 // Another process may have finished with it between the two.
                 Ok(()) if !private_file::is_at(&file, path) => {}
                 Ok(()) => return Ok(Self { path: path.to_owned(), file }),
                 Err(TryLockError::WouldBlock) => {
-                    bail!(in_use(path).next("wait for that process to end, then resume the call that it leaves"))
+                    bail!(
+                        in_use(path)
+                            .next("wait until that process ends: if the file is still there, resume the call again")
+                    )
                 }
                 Err(TryLockError::Error(error)) => return Err(unreadable(path, &error)),
             }
@@ -184,13 +224,16 @@ fn check_owner(path: &Path, file: &File) -> Result<()> {
     match private_file::distrust(file).map_err(|error| unreadable(path, &error))? {
         None => Ok(()),
         Some(Distrust::OtherOwner) => Err(Failure::new(format!(
-            "{name} belongs to another user, and it says which server is called or started, and what it is answered"
+            "{name} belongs to another user, who may have written into it which server is started and what is answered"
         ))
-        .next("if you have read it and want all that it says, make a copy of your own: cp FILE COPY; mrtr resume COPY")
+        .next(format!(
+            "if you have read it and want all that it says, resume a copy: cp {} mine.json; mrtr resume mine.json",
+            quoted_path(path)
+        ))
         .into()),
         Some(Distrust::Writable) => {
             Err(Failure::new(format!("other users may change {name}, and it says which server is called or started"))
-                .next(format!("if what is in it is yours: chmod 600 {name}"))
+                .next(format!("if what is in it is yours: chmod 600 {}", quoted_path(path)))
                 .into())
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use mrtr::client::{Builder, ObservedTransport, Transport};
@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::shown::{QUIET, Trace, styled};
+use crate::shown::{QUIET, Trace, quoted, styled};
 
 #[derive(clap::Args)]
 pub(crate) struct ReachOptions {
-    /// Show this bearer token to the server
+    /// Send this bearer token to the server
     #[arg(long, env = "MRTR_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<String>,
     /// Send this header with every request; may be given more than once
@@ -100,9 +100,7 @@ impl Target {
             Some(command) => Self::command(command),
             None => match words.next() {
                 Some(url) => Ok(Self::Url(url)),
-                None => Err(Failure::usage("no server is named")
-                    .next("give its URL, such as http://localhost:8000/mcp, or --stdio COMMAND")
-                    .into()),
+                None => Err(no_server().into()),
             },
         }
     }
@@ -117,6 +115,22 @@ impl Target {
             None => Err(Failure::usage(format!("`{text}` is not a command"))
                 .next("write it as in a shell, in one argument: --stdio 'mrtr serve --stdio'")
                 .into()),
+        }
+    }
+
+    /// Returns false for a word that nobody would write for a server's URL.
+    pub(crate) fn may_be_server(&self) -> bool {
+        match self {
+            Self::Url(url) => url.contains("://") || is_host(url),
+            Self::Stdio(_) => true,
+        }
+    }
+
+    /// The server as it is written in a command that a person may copy.
+    pub(crate) fn on_command_line(&self) -> String {
+        match self {
+            Self::Url(_) => quoted(&self.to_string()),
+            Self::Stdio(_) => format!("--stdio {}", quoted(&self.to_string())),
         }
     }
 
@@ -143,7 +157,10 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => Printable::line(&shown_url(url)).fmt(f),
-            Self::Stdio(launch) => Printable::line(&launch.words.join(" ")).fmt(f),
+            Self::Stdio(launch) => {
+                let words: Vec<_> = launch.words.iter().map(|word| quoted(word)).collect();
+                Printable::line(&words.join(" ")).fmt(f)
+            }
         }
     }
 }
@@ -194,15 +211,23 @@ impl ReachOptions {
     }
 }
 
+/// The mistake of a command without a server.
+pub(crate) fn no_server() -> Failure {
+    Failure::usage("no server is named").next("give its URL, such as http://localhost:8000/mcp, or --stdio COMMAND")
+}
+
 /// Guesses the URL that the person meant by a text that is none, such as one without a scheme.
 fn nearest_url(text: &str) -> String {
-    // The text before an @ may be a password.
-    let is_host = !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'));
     match text.split_once("://") {
-        None if is_host && text.contains('/') => format!("http://{}", Printable::line(text)),
-        None if is_host => format!("http://{}/mcp", Printable::line(text)),
+        None if is_host(text) && text.contains('/') => format!("http://{}", Printable::line(text)),
+        None if is_host(text) => format!("http://{}/mcp", Printable::line(text)),
         _ => "http://localhost:8000/mcp".to_owned(),
     }
+}
+
+/// Returns true for a text that looks like a host, maybe with a port or a path. The text before an @ may be a password.
+fn is_host(text: &str) -> bool {
+    !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'))
 }
 
 fn child(launch: &Launch, screen: &Screen, trace: bool) -> Result<mrtr::StdioTransport> {
@@ -214,12 +239,23 @@ fn child(launch: &Launch, screen: &Screen, trace: bool) -> Result<mrtr::StdioTra
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
-    let (screen, said) = (screen.clone(), AtomicUsize::new(0));
-    let most = if trace { usize::MAX } else { MOST_SAID };
-    let hear = move |line: String| match said.fetch_add(1, Ordering::Relaxed) {
-        said if said < most => screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&line)))),
-        said if said == most => screen.say(styled(QUIET, "server: … (--trace shows all that it says)")),
-        _ => {}
+    let (screen, said) = (screen.clone(), Mutex::new(Vec::new()));
+    let show =
+        |screen: &Screen, line: &str| screen.say(styled(QUIET, format_args!("server: {}", Printable::line(line))));
+    let hear = move |line: String| {
+        if trace {
+            return show(&screen, &line);
+        }
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server that fails at its start is started once more, as one of 2025 may need it, and says the same again.
+        if said.len() > MOST_SAID || said.contains(&line) {
+            return;
+        }
+        match said.len() {
+            MOST_SAID => screen.say(styled(QUIET, "server: … (--trace shows all that it says)")),
+            _ => show(&screen, &line),
+        }
+        said.push(line);
     };
     ChildServer::new(command).on_stderr(hear).spawn().map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();

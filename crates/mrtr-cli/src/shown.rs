@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
@@ -62,6 +63,28 @@ fn block(block: &ContentBlock) -> String {
     }
 }
 
+/// A word as a shell takes it: in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Cow::into_owned)
+}
+
+/// A path as a shell takes it.
+pub(crate) fn quoted_path(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
+
+/// Prose of a server's, cut like a line. Its line breaks stay; a bar before each further line sets it apart from what
+/// this command says.
+pub(crate) fn prose(text: &str) -> String {
+    let text = text.trim_end().replace("\r\n", "\n");
+    Printable::text(&text).up_to(Printable::LINE).to_string().replace('\n', "\n    | ")
+}
+
+/// The keys of questions, as they may be shown.
+pub(crate) fn listed<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
+    keys.into_iter().map(|key| Printable::line(key).up_to(64).to_string()).collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn size(bytes: usize) -> String {
     if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1024)) }
 }
@@ -99,6 +122,11 @@ pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
     (lines.collect(), Value::Object(answers.collect()))
 }
 
+/// Returns true if the call asks for a visit to a page.
+pub(crate) fn has_page(call: &PendingCall) -> bool {
+    call.questions().any(|(_, question)| matches!(question.kind(), InputKind::Url(_)))
+}
+
 fn asked(question: &InputRequest) -> String {
     match question.kind() {
         InputKind::Form(params) => form(&params.message, &params.requested_schema),
@@ -109,16 +137,16 @@ fn asked(question: &InputRequest) -> String {
     }
 }
 
-/// Writes a form in one line: its message, and its fields.
+/// Writes a form: its message, and its fields.
 pub(crate) fn form(message: &str, form: &Form) -> String {
     let fields: Vec<_> = form.fields().map(field).collect();
-    format!("{} ({})", Printable::line(message), fields.join(", "))
+    format!("{} ({})", prose(message), fields.join(", "))
 }
 
-/// A page to visit, in one line; or a URL that is none.
+/// A page to visit, or a URL that is none.
 pub(crate) fn url(message: &str, url: &Url) -> String {
     let verb = if UnsafeUrl::check(url).is_ok() { "visit" } else { "not to be opened:" };
-    format!("{} ({verb} {})", Printable::line(message), Printable::line(url.as_str()).up_to(usize::MAX))
+    format!("{} ({verb} {})", prose(message), Printable::line(url.as_str()).up_to(usize::MAX))
 }
 
 fn field(field: Field<'_>) -> String {
@@ -130,8 +158,14 @@ fn field(field: Field<'_>) -> String {
         FieldKind::MultiSelect => "some of a list",
         FieldKind::Text => "text",
     };
+    let limits = match field.kind() {
+        FieldKind::Number | FieldKind::Integer if !field.constraints().is_empty() => {
+            format!(", {}", field.constraints())
+        }
+        _ => String::new(),
+    };
     let optional = if field.is_required { "" } else { ", optional" };
-    format!("{}: {takes}{optional}", Printable::line(field.name).up_to(64))
+    format!("{}: {takes}{limits}{optional}", Printable::line(field.name).up_to(64))
 }
 
 fn example_answer(question: &InputRequest) -> Option<Value> {

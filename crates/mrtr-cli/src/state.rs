@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
-use mrtr::flow::Journal;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mrtr::flow::{EntryKind, Journal};
 use mrtr::schema::Printable;
 use mrtr_state::codec::Signed;
 use mrtr_state::{Payload, Refusal, Sealer, StateClaims, StateHeader, Timestamp};
 
 use crate::failure::Failure;
+use crate::saved::SavedCall;
 use crate::serve::unusable;
 use crate::shown::{print, size};
 
@@ -23,27 +26,34 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Show how a state was sealed, and with its keys what it is for. Answers are shown with --payload only
+    /// Show which key sealed a state; with --keys, also which call it belongs to
     Inspect {
-        /// The state: the text of `requestState`
-        token: String,
-        /// The keys that sealed it
+        /// Show this state: the text of `requestState` in a message
+        #[arg(required_unless_present = "file")]
+        token: Option<String>,
+        /// Show the state of the call that `mrtr call` saved in this file
+        #[arg(long, value_name = "FILE", conflicts_with = "token")]
+        file: Option<PathBuf>,
+        /// Open the state with the keys in this file
         #[arg(long, value_name = "FILE")]
         keys: Option<PathBuf>,
-        /// Show its content as well: there may be answers and secrets in it
+        /// Show the answers and values in it, which may be secret
         #[arg(long, requires = "keys")]
         payload: bool,
     },
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let Command::Inspect { token, keys, payload } = &options.command;
+    let Command::Inspect { token, file, keys, payload } = &options.command;
+    let token = match (token, file) {
+        (_, Some(path)) => SavedCall::state_in(path)?,
+        (token, None) => token.clone().unwrap_or_default(),
+    };
     let token = token.trim().trim_matches('"');
     let header = StateHeader::read(token).map_err(|_| {
-        Failure::new("this is not a state that mrtr sealed").next(
-            "give the whole text of `requestState`, such as mrtr1x.k1.YHLY…; `mrtr call --json-output` and a \
-             server's log do not have it, the message does",
-        )
+        Failure::new("this is not a state that mrtr sealed")
+            .next("give the whole text of `requestState`, such as mrtr1x.k1.YHLY…")
+            .next("or the file of a saved call, which has it: mrtr state inspect --file FILE")
     })?;
     let mut lines = vec![
         ("codec", codec(header.codec).to_owned()),
@@ -110,14 +120,49 @@ fn inside(claims: &StateClaims, with_payload: bool) -> Vec<(&'static str, String
         ("payload", format!("{} of kind `{}`", size(claims.payload().len()), line(&claims.kind))),
     ];
     if let (true, Ok(journal)) = (claims.kind == Journal::KIND, Journal::read(claims.payload())) {
-        // Kinds and names, and no answers.
-        lines.push(("journal", line(&format!("{journal:?}"))));
-    }
-    if with_payload {
-        let text = String::from_utf8_lossy(claims.payload());
-        lines.push(("bytes", Printable::text(&text).up_to(LONGEST).to_string()));
+        lines.extend(journal.contents().map(|(kind, name, content)| {
+            let entry = format!("{} {}", in_words(kind), line(name));
+            let entry = entry.trim_end();
+            // Without --payload, kinds and names, and no answers.
+            let shown = with_payload && !content.is_empty();
+            let content = Printable::line(content).up_to(LONGEST);
+            ("has", if shown { format!("{entry}: {content}") } else { entry.to_owned() })
+        }));
+    } else if with_payload {
+        let bytes = claims.payload();
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => Printable::line(text).up_to(LONGEST).to_string(),
+            Err(_) => format!("not text; in base64 {}", STANDARD.encode(bytes)),
+        };
+        lines.push(("content", text));
     }
     lines
+}
+
+/// Says what an entry of a flow's journal tells.
+fn in_words(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::QuestionOpened => "the open question",
+        EntryKind::Answered => "the answer to",
+        EntryKind::AnswerRefused => "the reason why an answer was refused, to",
+        EntryKind::Skipped => "no answer to",
+        EntryKind::Visited => "the visit of",
+        EntryKind::Decided => "the decision",
+        EntryKind::StepStarted => "the start of step",
+        EntryKind::StepFinished => "the value of step",
+        EntryKind::StepFailed => "the error of step",
+        EntryKind::StepDropped => "the end, without a value, of step",
+        EntryKind::StepTimedOut => "the timeout of step",
+        EntryKind::Progress => "progress",
+        EntryKind::Shed => "a pause for other calls",
+        EntryKind::KeyGiven => "the id that was made for",
+        EntryKind::Reworded => "new words for",
+        EntryKind::Carried => "the handler's own value",
+        EntryKind::UnsealedAnswer => "an answer that came without a state, to",
+        EntryKind::Consented => "consent to visit",
+        EntryKind::QuestionWithdrawn => "the end, without an answer, of question",
+        _ => "an entry of another version,",
+    }
 }
 
 fn moment(moment: Timestamp, now: Timestamp) -> String {
@@ -135,9 +180,9 @@ const LONGEST: usize = 1 << 20;
 const EXAMPLES: &str = "\
 Examples:
   mrtr state inspect mrtr1x.k1.YHLYVqVG…
-  mrtr state inspect mrtr1x.k1.YHLYVqVG… --keys keys
+  mrtr state inspect --file later.json --keys keys
 
-A state is looked at as it is: whether a server would take it depends on the request that it comes with.";
+This does not say if a server accepts the state: that depends on the request too.";
 
 /// The end of the year 9999, in milliseconds: no later moment can be written.
 const LAST_WRITTEN: u64 = 253_402_300_799_000;

@@ -1,5 +1,7 @@
 //! `mrtr tasks`: the tasks in a server's file, as its operator sees them.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -8,13 +10,14 @@ use anyhow::{Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
 use mrtr::SqliteTaskStore;
 use mrtr::schema::Printable;
+use mrtr::sqlite::{SqliteOpenError, SqliteOpenErrorKind};
 use mrtr::tasks::record::TransitionError;
 use mrtr::tasks::store::{Place, StoreError};
 use mrtr::tasks::{TaskId, TaskRecord, TaskStore};
 use mrtr_state::Timestamp;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, with_cause};
 use crate::shown::{pretty, print};
 
 #[derive(clap::Args)]
@@ -22,7 +25,7 @@ use crate::shown::{pretty, print};
 pub(crate) struct Options {
     #[command(subcommand)]
     command: Command,
-    /// The SQLite file in which a server keeps its tasks
+    /// Use this SQLite file, in which a server keeps its tasks (required)
     #[arg(long, global = true, value_name = "FILE")]
     db: Option<PathBuf>,
     /// Write JSON
@@ -37,11 +40,11 @@ enum Command {
         /// List also the tasks that have ended
         #[arg(long)]
         all: bool,
-        /// List only the tasks that are set aside: their runs were lost, and they wait for `retry`
+        /// List only the tasks that are set aside: their runs were lost, and they wait for `mrtr tasks retry`
         #[arg(long, conflicts_with = "all")]
         set_aside: bool,
     },
-    /// Show a task: what is known of it, and nothing of what it holds
+    /// Show a task's status and times, without its contents
     Show {
         /// The task's id
         id: String,
@@ -51,7 +54,7 @@ enum Command {
         /// The task's id
         id: String,
     },
-    /// Run a task again, however many of its runs were lost, also if it is set aside
+    /// Run a task again, even one that is set aside
     Retry {
         /// The task's id
         id: String,
@@ -62,7 +65,10 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let Some(path) = &options.db else {
         bail!(Failure::usage("no file of tasks is named").next("--db FILE, as `mrtr serve --db FILE` has it"));
     };
-    let store = open(path)?;
+    let store = match options.command {
+        Command::List { .. } | Command::Show { .. } => open_to_read(path)?,
+        Command::Cancel { .. } | Command::Retry { .. } => open(path)?,
+    };
     match &options.command {
         Command::List { set_aside: true, .. } => list(&store, Listing::SetAside, options.json).await?,
         Command::List { all, .. } => {
@@ -78,8 +84,16 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
             anstream::eprintln!("the task {id} is cancelled");
         }
         Command::Retry { id } => {
-            store.retry(id_of(id)?).await.map_err(|error| refused(error, id))?;
-            anstream::eprintln!("the task {id} runs as soon as a server with its tool polls the file");
+            let known = id_of(id)?;
+            store.retry(known).await.map_err(|error| refused(error, id))?;
+            let open = store.get(known, None).await.map_err(|error| refused(error, id))?.record.open;
+            if open.is_empty() {
+                anstream::eprintln!("the task {id} runs as soon as a server with its tool looks into the file");
+            } else {
+                let open = open.join(", ");
+                let open = Printable::line(&open);
+                anstream::eprintln!("the task {id} runs once more, and then waits again for answers to {open}");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -87,18 +101,44 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
 
 /// Opens an existing file: a look does not make one.
 fn open(path: &Path) -> Result<SqliteTaskStore> {
-    if !path.is_file() {
-        bail!(
-            Failure::new(format!("there is no file {}", path.display()))
-                .next("give --db the file that the server was given")
-        );
+    check_is_file(path)?;
+    SqliteTaskStore::open(path).map_err(|error| unusable(path, &error).into())
+}
+
+/// Opens an existing file, even one that this process may only read.
+fn open_to_read(path: &Path) -> Result<SqliteTaskStore> {
+    check_is_file(path)?;
+    let opened = match SqliteTaskStore::open(path) {
+        Err(error) if matches!(error.kind(), SqliteOpenErrorKind::ReadOnly) => SqliteTaskStore::open_to_read(path),
+        opened => opened,
+    };
+    opened.map_err(|error| unusable(path, &error).into())
+}
+
+fn check_is_file(path: &Path) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(forbidden(path, &error)),
+        _ => Err(Failure::new(format!("there is no file {}", path.display()))
+            .next("give --db the file that the server was given")),
     }
-    SqliteTaskStore::open(path).map_err(|error| {
-        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        Failure::new(format!("{} is not a file of tasks: {error}{cause}", path.display()))
-            .next("give --db the file that the server was given")
-            .into()
-    })
+}
+
+fn unusable(path: &Path, error: &SqliteOpenError) -> Failure {
+    let name = path.display();
+    match (error.kind(), File::open(path)) {
+        // SQLite says of a file that it may not read only that it cannot open it.
+        (_, Err(error)) => forbidden(path, &error),
+        (SqliteOpenErrorKind::NotOurs { .. } | SqliteOpenErrorKind::Sqlite(_), Ok(_)) => {
+            Failure::new(format!("{name} is not a file of tasks: {}", with_cause(error.kind())))
+                .next("give --db the file that the server was given")
+        }
+        (_, Ok(_)) => Failure::new(format!("{name} cannot be used: {}", with_cause(error.kind()))),
+    }
+}
+
+fn forbidden(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("{} cannot be read: {error}", path.display())).next("run this as the user who runs the server")
 }
 
 fn id_of(text: &str) -> Result<TaskId> {
@@ -115,7 +155,7 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
             Failure::new(format!("there is no task {id}")).next("`mrtr tasks list --all` has all that are kept").into()
         }
         StoreError::Refused(TransitionError::Ended) => Failure::new(format!("the task {id} has ended already"))
-            .next(format!("`mrtr tasks show {id}` says how"))
+            .next(format!("its end: mrtr tasks show {id}"))
             .into(),
         other => other.into(),
     }
@@ -150,20 +190,33 @@ impl Listing {
 
 async fn list(store: &SqliteTaskStore, listing: Listing, as_json: bool) -> Result<()> {
     let now = store.now().await?;
-    let (mut tasks, mut after) = (Vec::new(), None::<Place>);
-    loop {
-        let page = store.list(None, after, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.place);
-        let listed = page.into_iter().map(|listed| listed.record).filter(|record| listing.has(record, now));
-        tasks.extend(listed.map(|record| described(&record, now)));
-    }
+    let mut tasks = Vec::new();
+    records(store, |record| tasks.extend(listing.has(record, now).then(|| described(record, now)))).await?;
     let text = match (as_json, tasks.is_empty()) {
         (true, _) => pretty(&Value::Array(tasks)),
         (false, true) => listing.none().to_owned(),
         (false, false) => table(&tasks),
     };
     print(&format!("{text}\n"))
+}
+
+/// Reads the records of all tasks, in the order of their creation.
+pub(crate) async fn records(store: &SqliteTaskStore, mut read: impl FnMut(&TaskRecord)) -> Result<()> {
+    let mut after = None::<Place>;
+    loop {
+        let page = store.list(None, after, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.place);
+        for listed in page {
+            read(&listed.record);
+        }
+    }
+}
+
+/// Returns the audience of the keys with which a task was created; empty if its owner is not as this version writes it.
+pub(crate) fn audience_of(record: &TaskRecord) -> String {
+    let owner: Value = serde_json::from_str(record.owner.as_str()).unwrap_or_default();
+    owner[0].as_str().unwrap_or_default().to_owned()
 }
 
 /// Describes a task, for a person or a program.
@@ -185,6 +238,7 @@ fn described(record: &TaskRecord, now: Timestamp) -> Value {
         "created": written(record.created),
         "updated": written(record.updated),
         "expires": record.expires().map(written),
+        "audience": audience_of(record),
         "owner": record.owner.as_str(),
         "revision": record.revision.to_string(),
         "runs": record.fence,
@@ -201,11 +255,19 @@ fn status_of(record: &TaskRecord, now: Timestamp) -> String {
 fn table(tasks: &[Value]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["id", "tool", "status", "waits for", "age", "runs"]);
-    for task in tasks {
-        table.add_row(["id", "tool", "status", "waitsFor", "age", "runs"].map(|member| cell(&task[member])));
+    let mut columns = vec![("id", "id"), ("tool", "tool"), ("status", "status"), ("waitsFor", "waits for")];
+    columns.extend([("age", "age"), ("runs", "runs")]);
+    // A server continues only the tasks of its own audience.
+    if tasks.iter().any(|task| task["audience"] != tasks[0]["audience"]) {
+        columns.push(("audience", "audience"));
     }
-    table.to_string()
+    table.set_header(columns.iter().map(|(_, title)| *title));
+    for task in tasks {
+        table.add_row(columns.iter().map(|(member, _)| cell(&task[*member])));
+    }
+    // The table fills each line with blanks up to its width.
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
 }
 
 fn lines(task: &Value) -> String {

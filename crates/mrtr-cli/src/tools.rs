@@ -16,7 +16,7 @@ use crate::shown::{pretty, print};
 #[command(override_usage = USAGE, after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The server's URL
-    #[arg(value_name = "URL", required_unless_present = "stdio", conflicts_with = "stdio")]
+    #[arg(value_name = "URL", conflicts_with = "stdio")]
     url: Option<String>,
     /// Start this command as the server, and talk to it over its standard input and output
     #[arg(long, value_name = "COMMAND")]

@@ -13,12 +13,12 @@ use crate::shown::print;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// A Markdown document, or a folder laid out as `<Type>/*.json`
+    /// Check this Markdown document, or this folder laid out as `<Type>/*.json`
     path: PathBuf,
-    /// The revision that it is about: draft-2026-02, sep-2322 or 2026-07-28
+    /// Check against this revision: 2025-06-18, 2025-11-25, draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, default_value_t = Revision::V2026_07_28, value_name = "REVISION")]
     revision: Revision,
-    /// The document's known mistakes: these pass, and a listed one that is not there any more fails
+    /// Let the document's mistakes that this JSON file lists pass, and fail if one of them is gone
     #[arg(long, value_name = "FILE")]
     errata: Option<PathBuf>,
     /// Write the report as JSON
@@ -74,5 +74,7 @@ Examples:
   mrtr validate docs/specification.md
   mrtr validate schema/2026-07-28/examples
   mrtr validate sep-2322.md --revision sep-2322 --errata known.json --json
+
+--errata takes a list such as [{\"kind\": \"json\", \"block\": 3, \"path\": \"$.id\", \"reason\": \"…\"}].
 
 Exit codes: 0 all is right, 1 a mistake was found, 2 there was nothing to look at.";

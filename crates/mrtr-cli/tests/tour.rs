@@ -86,6 +86,10 @@ fn it_shows_every_story_and_all_that_it_claims_holds() {
     for command in ["mrtr serve", "mrtr call URL TOOL", "docs/HOSTS.md"] {
         assert!(next.contains(command), "{next}");
     }
+    // Someone who installed the command does not have the repository's files.
+    for page in text.split_whitespace().filter(|word| word.contains(".md")) {
+        assert!(page.starts_with("https://"), "{page} is not a link");
+    }
 }
 
 #[test]

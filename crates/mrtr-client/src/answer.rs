@@ -25,14 +25,12 @@ use crate::raw::RawObject;
 /// assert!(matches!(pending.answer("who", &ElicitResult::decline()), Err(AnswerError::WrongKind { .. })));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerError {
     /// The answer is to something that the server did not ask.
-    #[error("`{}` was not asked", display_key(.0))]
     NotAsked(String),
     /// The answer is not of the kind that the server asked for.
-    #[error("the answer to `{}` is not of the kind that was asked for: {source}", display_key(.key))]
     WrongKind {
         /// The key of the question.
         key: String,
@@ -40,7 +38,6 @@ pub enum AnswerError {
         source: ReadError,
     },
     /// The answer does not fit the form.
-    #[error("the answer to `{}` does not fit the form: {}", display_key(.key), listed(.violations))]
     Invalid {
         /// The key of the question.
         key: String,
@@ -48,14 +45,37 @@ pub enum AnswerError {
         violations: Violations,
     },
     /// The protocol itself defines this kind of question: a client that is asked must answer it.
-    #[error("`{}` may not be left out", display_key(.0))]
     NotOptional(String),
 }
 
-/// Shows no more than the message does: a server's words may be long.
+impl fmt::Display for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked(key) => write!(f, "`{}` was not asked", display_key(key)),
+            Self::WrongKind { key, source } => {
+                write!(f, "the answer to `{}` is not of the kind that was asked for: {source}", display_key(key))
+            }
+            Self::Invalid { key, violations } => {
+                write!(f, "the answer to `{}` does not fit the form: {}", display_key(key), listed(violations))
+            }
+            Self::NotOptional(key) => write!(f, "`{}` may not be left out", display_key(key)),
+        }
+    }
+}
+
+/// It has no cause: the message says all.
+impl std::error::Error for AnswerError {}
+
+/// Shows the name and the message, and no more: a server's words may be long.
 impl fmt::Debug for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AnswerError({self})")
+        let name = match self {
+            Self::NotAsked(_) => "NotAsked",
+            Self::WrongKind { .. } => "WrongKind",
+            Self::Invalid { .. } => "Invalid",
+            Self::NotOptional(_) => "NotOptional",
+        };
+        f.debug_tuple(name).field(&self.to_string()).finish()
     }
 }
 
@@ -66,11 +86,10 @@ pub(crate) fn display_key(key: &str) -> Cow<'_, str> {
 
 /// A server as it stands in messages. The query of its address may be a secret, and is left out.
 pub(crate) fn display_server(server: &str) -> String {
-    let (place, more) = match server.split_once(['?', '#']) {
-        Some((place, _)) => (place, "?…"),
-        None => (server, ""),
-    };
-    format!("{}{more}", Printable::line(place))
+    match server.find(['?', '#']) {
+        Some(end) => format!("{}{}…", Printable::line(&server[..end]), &server[end..=end]),
+        None => Printable::line(server).to_string(),
+    }
 }
 
 /// The violations as they stand in messages, which are cut short: the form is the server's.
@@ -135,11 +154,10 @@ pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<Json
     members.fill_in(defaults(form));
     let wrong = |source: ReadError| AnswerError::WrongKind { key: key.to_owned(), source };
     let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
-    // All values must be of the kinds that forms hold, also those that the form does not know: the server refuses
-    // others.
-    let content = FormContent::new(content).map_err(|error| wrong(error.in_member("content")))?.into_object();
     form.check(&content).map_err(|violations| AnswerError::Invalid { key: key.to_owned(), violations })?;
-    Ok(content)
+    // Values that the form does not know must be of the kinds that forms hold, too: the server refuses others.
+    let content = FormContent::new(content).map_err(|error| wrong(error.in_member("content")))?;
+    Ok(content.into_object())
 }
 
 /// True if a field may have a default. A form with neither the word nor an escape in it has none.

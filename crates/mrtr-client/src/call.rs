@@ -57,6 +57,8 @@ pub struct Call {
     refused: Vec<Revision>,
     /// The revision that the server has, if it is not the first.
     agreed: Option<Revision>,
+    /// True if the server refused the parameters of a request about the task.
+    was_task_refused: bool,
 }
 
 /// The phase that a call is in.
@@ -109,7 +111,8 @@ impl Call {
             (None, Some(_)) => Phase::Sending(Sending::GetTask),
             (None, None) => Phase::Sending(Sending::Call),
         };
-        let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
+        let (pauses, refused) = (Pauses::new(seed), Vec::new());
+        let mut call = Self { pending, limits, phase, pauses, refused, agreed: None, was_task_refused: false };
         // A saved call may hold more than this client takes, as a reply may.
         if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
             call.phase = Phase::stopped(stop);
@@ -144,6 +147,11 @@ impl Call {
     /// True if the call waits to poll its task: what was sent before has arrived.
     pub(crate) fn polls_next(&self) -> bool {
         matches!(self.phase, Phase::Waiting(_, Sending::GetTask))
+    }
+
+    /// True if the server refused the parameters of a request about the task: most likely it does not know the task.
+    pub(crate) fn was_task_refused(&self) -> bool {
+        self.was_task_refused
     }
 
     fn open_questions(&self) -> Vec<(String, InputRequest)> {
@@ -247,6 +255,7 @@ impl Call {
                 self.end_round(None, None);
                 self.pending.state_only_rounds = 0;
                 task.server.clone_from(&self.pending.server);
+                task.name = self.pending.name();
                 self.pending.task = Some(task);
                 Ok(self.poll_later())
             }

@@ -23,6 +23,7 @@ use mrtr_schema::{ClientCapabilities, Era, Implementation, Revision};
 
 pub use builder::{Builder, TraceContext};
 pub use event_queues::Events;
+pub use methods::CancelOutcome;
 pub use resume::RoundOutcome;
 
 use crate::handlers::Handlers;

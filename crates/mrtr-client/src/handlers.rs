@@ -1,10 +1,14 @@
 //! The handlers that answer, one for each kind of question, and the capabilities that follow from them.
 
 mod elicit;
+mod into_answer;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
@@ -16,6 +20,7 @@ use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
 
 pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
+pub use into_answer::IntoAnswer;
 
 /// The origin of a question: the server that asks, and the call in the middle of which it asks.
 ///
@@ -49,7 +54,7 @@ pub struct QuestionContext {
     pub call: u64,
     /// The method of the call.
     pub method: String,
-    /// The tool or prompt by name, or the resource by URI.
+    /// The tool or prompt by name, or the resource by URI. `None` for a task of which only the id is known.
     pub name: Option<String>,
     /// The round of the call, from 1.
     pub round: u32,
@@ -85,6 +90,52 @@ impl Answering {
     fn new(answering: impl Future<Output = Result<InputResponse, Unanswered>> + Send + 'static) -> Self {
         Self(Box::pin(answering))
     }
+
+    /// The future of a handler. A panic in it is an error, and so is one of the handler before it gave its future.
+    async fn contained(begin: impl FnOnce() -> Self) -> Result<InputResponse, Unanswered> {
+        let mut answering = contain(|| Contained(Some(begin())))?;
+        poll_fn(|context| answering.poll(context)).await
+    }
+}
+
+/// The future of a handler, which belongs to the application and may panic, also when it is dropped.
+struct Contained(Option<Answering>);
+
+impl Contained {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<InputResponse, Unanswered>> {
+        let Some(Answering(answering)) = &mut self.0 else { return Poll::Pending };
+        match contain(|| answering.as_mut().poll(context)) {
+            Ok(polled) => polled,
+            Err(panicked) => Poll::Ready(Err(panicked.into())),
+        }
+    }
+}
+
+impl Drop for Contained {
+    fn drop(&mut self) {
+        let answering = self.0.take();
+        if let Err(HandlerPanic(message)) = contain(|| drop(answering)) {
+            tracing::error!(message, "the future of a handler panicked when it was dropped");
+        }
+    }
+}
+
+/// The panic of a handler, with its message.
+#[derive(Debug, thiserror::Error)]
+#[error("the handler panicked: {0}")]
+struct HandlerPanic(String);
+
+/// Runs code of the application, and returns its panic as an error.
+fn contain<R>(run: impl FnOnce() -> R) -> Result<R, HandlerPanic> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("no message").to_owned();
+        // What a panic carries may itself panic when it is dropped; then it is not dropped at all.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(again);
+        }
+        HandlerPanic(text)
+    })
 }
 
 /// The handlers of a client.
@@ -92,6 +143,8 @@ impl Answering {
 pub(crate) struct Handlers {
     form: Option<Handler<ElicitFormParams>>,
     url: Option<Handler<ElicitUrlParams>>,
+    /// True if the handler also gets URLs that no person should be offered.
+    pub(crate) takes_any_url: bool,
     sample: Option<Handler<CreateMessageParams>>,
     samples_with_tools: bool,
     roots: Option<Handler<()>>,
@@ -123,44 +176,48 @@ impl Handlers {
         })));
     }
 
-    pub(crate) fn on_sample<F, T, E>(&mut self, handler: F, with_tools: bool)
+    pub(crate) fn on_sample<F, T, A>(&mut self, handler: F, with_tools: bool)
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<CreateMessageResult> + 'static,
     {
         self.samples_with_tools = with_tools;
         self.sample = Some(Handler(Box::new(move |params, context, revision| {
             let answering = handler(params, context);
-            Answering::new(async move { Ok(InputResponse::of(&answering.await?, revision)?) })
+            Answering::new(async move { Ok(InputResponse::of(&answering.await.into_answer()?, revision)?) })
         })));
     }
 
-    pub(crate) fn on_roots<F, T, E>(&mut self, handler: F)
+    pub(crate) fn on_roots<F, T, A>(&mut self, handler: F)
     where
         F: Fn(QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<Vec<Root>> + 'static,
     {
         self.roots = Some(Handler(Box::new(move |(), context, revision| {
             let answering = handler(context);
-            Answering::new(async move { Ok(InputResponse::of(&ListRootsResult::new(answering.await?), revision)?) })
+            Answering::new(async move {
+                let roots = answering.await.into_answer()?;
+                Ok(InputResponse::of(&ListRootsResult::new(roots), revision)?)
+            })
         })));
     }
 
-    pub(crate) fn on_input<I, F, T, E>(&mut self, handler: F)
+    pub(crate) fn on_input<I, F, T, A>(&mut self, handler: F)
     where
         I: NamespacedInput + 'static,
         I::Params: Send,
         I::Response: Send,
         F: Fn(I::Params, QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<I::Response, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<I::Response> + 'static,
     {
         let handler = Handler(Box::new(move |params: JsonObject, context, _| {
             let answering = params.to().map(|params| handler(params, context));
             Answering::new(async move {
-                let answer = answering.map_err(|error| Unanswered::BadQuestion(error.into()))?.await?;
+                let answering = answering.map_err(|error| Unanswered::BadQuestion(error.into()))?;
+                let answer = answering.await.into_answer()?;
                 Ok(InputResponse::from_object(JsonObject::of(&answer)?))
             })
         }));
@@ -199,31 +256,42 @@ impl Handlers {
         context: QuestionContext,
         revision: Revision,
     ) -> Result<InputResponse, Unanswered> {
-        let (answering, builder) = match request.into_kind() {
-            OwnedInputKind::Form(params) => {
-                (self.form.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_elicit")
-            }
-            OwnedInputKind::Url(params) => {
-                (self.url.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_url")
-            }
+        let unhandled = |builder| Err(Unanswered::NoHandler(builder));
+        match request.into_kind() {
+            OwnedInputKind::Form(params) => match &self.form {
+                Some(Handler(ask)) => Answering::contained(|| ask(params, context, revision)).await,
+                None => unhandled("on_elicit"),
+            },
+            OwnedInputKind::Url(params) => match &self.url {
+                Some(Handler(ask)) => {
+                    if !self.takes_any_url {
+                        UnsafeUrl::check(&params.url).map_err(|error| Unanswered::BadQuestion(error.into()))?;
+                    }
+                    Answering::contained(|| ask(params, context, revision)).await
+                }
+                None => unhandled("on_url"),
+            },
             OwnedInputKind::Sample(params) => {
                 // Each use of a tool comes with its result, and nothing beside it (SA-1).
                 params.check_tool_results().map_err(|error| Unanswered::BadQuestion(error.into()))?;
                 let tools = params.tools.is_some() || params.tool_choice.is_some();
-                let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
-                let builder = if tools { "on_sample_with_tools" } else { "on_sample" };
-                (allowed.map(|Handler(ask)| ask(params, context, revision)), builder)
+                match self.sample.as_ref().filter(|_| !tools || self.samples_with_tools) {
+                    Some(Handler(ask)) => Answering::contained(|| ask(params, context, revision)).await,
+                    None => unhandled(if tools { "on_sample_with_tools" } else { "on_sample" }),
+                }
             }
-            OwnedInputKind::Roots => (self.roots.as_ref().map(|Handler(ask)| ask((), context, revision)), "on_roots"),
-            OwnedInputKind::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
-                Some(Handler(ask)) => (Some(ask(request.params.unwrap_or_default(), context, revision)), "on_input"),
-                None => return Err(Unanswered::Unknown),
+            OwnedInputKind::Roots => match &self.roots {
+                Some(Handler(ask)) => Answering::contained(|| ask((), context, revision)).await,
+                None => unhandled("on_roots"),
             },
-            OwnedInputKind::Unknown(_) => return Err(Unanswered::Unknown),
-        };
-        match answering {
-            Some(Answering(answering)) => answering.await,
-            None => Err(Unanswered::NoHandler(builder)),
+            OwnedInputKind::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
+                Some(Handler(ask)) => {
+                    let params = request.params.unwrap_or_default();
+                    Answering::contained(|| ask(params, context, revision)).await
+                }
+                None => Err(Unanswered::Unknown),
+            },
+            OwnedInputKind::Unknown(_) => Err(Unanswered::Unknown),
         }
     }
 }

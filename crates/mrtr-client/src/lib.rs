@@ -19,10 +19,10 @@ pub mod testing;
 mod transport;
 
 pub use call::{Action, Call, CallOutcome, Outgoing};
-pub use client::{Builder, Client, Events, RoundOutcome, TraceContext};
+pub use client::{Builder, CancelOutcome, Client, Events, RoundOutcome, TraceContext};
 pub use error::{AnswerError, CallError, CallErrorKind, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
-pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UnsafeUrl, UrlRequest};
+pub use handlers::{FormRequest, IntoAnswer, IntoElicitResult, QuestionContext, UnsafeUrl, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
 pub use transport::{

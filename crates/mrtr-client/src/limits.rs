@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
 pub struct Limits {
-    /// The most requests that a call may send, those that bring nothing new aside. 10 by default.
+    /// The most requests that a call may send, those that bring nothing new aside. 10 by default; 0 counts as 1.
     pub rounds: u32,
     /// The most replies in a row that carry a state and ask nothing, or say that the server is busy. 8 by default.
     pub state_only_rounds: u32,
@@ -28,7 +28,8 @@ pub struct Limits {
     /// what the URL is for. The pause doubles each time up to half a minute, and the client shortens it at random by as
     /// much as a half. One second by default.
     pub url_pause: Duration,
-    /// The longest time that one exchange with the server may take. Two minutes by default.
+    /// The longest time that one exchange with the server may take: the server may work this long before it asks or ends,
+    /// and reports of progress do not prolong it. Two minutes by default.
     pub exchange: Duration,
     /// The longest wait for the answer to a probe, over stdio. After it, the client takes the server to be of the
     /// legacy era: some of those servers say nothing to what they do not understand. The client still heeds a later

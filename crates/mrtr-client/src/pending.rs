@@ -207,8 +207,11 @@ impl PendingCall {
         &self.params
     }
 
-    /// The tool or prompt by name, the resource by URI, or the task by id.
+    /// The tool or prompt by name, the resource by URI, or the task by id if the tool that it runs is not known.
     pub fn name(&self) -> Option<String> {
+        if let Some(name) = self.task.as_ref().and_then(PendingTask::name).filter(|_| self.method == "tasks/get") {
+            return Some(name.to_owned());
+        }
         let params = RawMembers::of(self.params.as_raw()).ok()?;
         subject(&self.method, &params).map(Cow::into_owned)
     }
@@ -314,6 +317,11 @@ impl PendingCall {
     /// The task that the call has become, if it has.
     pub fn task(&self) -> Option<&PendingTask> {
         self.task.as_ref()
+    }
+
+    /// True if only the id of a task is known, and not the tool that it runs.
+    pub(crate) fn is_unnamed_task(&self) -> bool {
+        self.method == "tasks/get" && self.task.as_ref().is_none_or(|task| task.name.is_none())
     }
 
     /// True if every question has an answer or is left out.

@@ -3,7 +3,7 @@
 //! [`Builder::terminal`](crate::Builder::terminal) gives a client both. The terminal shows one question at a time,
 //! however many a round has, with the asking server and its message above it. The person enters or chooses each field.
 //! Enter takes the default; if an answer does not fit, the reason is shown. An optional field may be left empty. Esc
-//! leaves the question, declined or cancelled. Ctrl-C ends the whole call, with an error that carries it.
+//! asks what the person means: to decline, to leave the question unanswered, or to go back to it. Ctrl-C ends the whole call, with an error that carries it.
 //!
 //! If standard input is no terminal, the answers are read from it, one line for each field: they may be piped in. An
 //! empty line takes the default or leaves the field empty, and a line that holds Esc alone declines. Prompts go to
@@ -29,11 +29,12 @@ mod lines;
 mod screen;
 
 use std::io::{self, IsTerminal};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, PoisonError};
 
 use indexmap::IndexMap;
 use mrtr_schema::elicitation::{ElicitAction, ElicitResult, Field, FieldKind};
 use mrtr_schema::{Form, Json, Printable};
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::answer::{AnswerError, display_key, display_server};
@@ -113,6 +114,9 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 /// [`on_url`](crate::Builder::on_url). This function does not open the URL: that is for the person to do. It does not
 /// offer one that is neither `https` nor `http` on this machine: see [`UrlRequest::check`].
 ///
+/// If the server asks for the URL again after the person has agreed, it waits for the visit: the person is asked to say
+/// when that is made.
+///
 /// ```
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{Client, terminal};
@@ -128,15 +132,45 @@ pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
         let note = if request.has_punycode_host() { PUNYCODE } else { "" };
         let host = request.host().map(|host| format!("  (the host is {}{note})\n", Printable::line(host)));
         let host = host.unwrap_or_default();
-        prompter.say(&format!("{}  {url}\n{host}", heading(request.context(), request.message())))?;
-        let action = agree(prompter, &VISIT)?;
-        if action == ElicitAction::Accept {
+        // Questions have the terminal one by one, so nobody else changes it meanwhile.
+        let mut agreed = AGREED.lock().unwrap_or_else(PoisonError::into_inner);
+        let this = Some(Agreed::of(&request));
+        let is_again = *agreed == this;
+        let (above, question) = if is_again {
+            (format!("\n{} still waits for this page:\n", display_server(&request.context().server)), &AGAIN)
+        } else {
+            (heading(request.context(), request.message()), &VISIT)
+        };
+        prompter.say(&format!("{above}  {url}\n{host}"))?;
+        let action = agree(prompter, question)?;
+        let has_agreed = action == ElicitAction::Accept;
+        *agreed = this.filter(|_| has_agreed);
+        if has_agreed && !is_again {
             prompter.say(&format!("Open this in your browser: {url}\n"))?;
         }
         Ok(ElicitResult::new(action))
     })
     .await
 }
+
+/// A page that the person has agreed to visit, in a question of a call.
+#[derive(PartialEq)]
+struct Agreed {
+    server: Arc<str>,
+    call: u64,
+    key: String,
+    url: String,
+}
+
+impl Agreed {
+    fn of(request: &UrlRequest) -> Self {
+        let QuestionContext { server, call, key, .. } = request.context();
+        Self { server: Arc::clone(server), call: *call, key: key.clone(), url: request.url().to_owned() }
+    }
+}
+
+/// The page that the person agreed to last: a process has one terminal.
+static AGREED: std::sync::Mutex<Option<Agreed>> = std::sync::Mutex::new(None);
 
 /// Asks for a yes.
 fn agree(prompter: &mut dyn Prompter, question: &Form) -> Result<ElicitAction, TerminalError> {
@@ -150,12 +184,14 @@ fn agree(prompter: &mut dyn Prompter, question: &Form) -> Result<ElicitAction, T
 
 const PUNYCODE: &str = ", which is punycode: a browser may show it in letters that look like another name";
 
-static GO_ON: LazyLock<Form> = LazyLock::new(|| yes_or_no("Go on?"));
-static VISIT: LazyLock<Form> = LazyLock::new(|| yes_or_no("Will you visit this URL?"));
+static GO_ON: LazyLock<Form> = LazyLock::new(|| yes_or_no(json!({ "title": "Go on?" })));
+static VISIT: LazyLock<Form> = LazyLock::new(|| yes_or_no(json!({ "title": "Will you visit this URL?" })));
+static AGAIN: LazyLock<Form> = LazyLock::new(|| yes_or_no(json!({ "title": "Try again?", "default": true })));
 
-fn yes_or_no(question: &str) -> Form {
-    let field = serde_json::json!({ "type": "boolean", "title": question });
-    let form = serde_json::json!({ "type": "object", "properties": { "yes": field }, "required": ["yes"] });
+/// A form with one field, a yes or a no.
+fn yes_or_no(mut field: Value) -> Form {
+    field["type"] = "boolean".into();
+    let form = json!({ "type": "object", "properties": { "yes": field }, "required": ["yes"] });
     Form::parse(&form.to_string()).expect("a field of a known kind makes a form")
 }
 
@@ -219,7 +255,7 @@ fn chosen(field: Field<'_>, values: &[&str]) -> Result<Entered, String> {
     if values.is_empty() && !field.is_required && field.default().is_none() {
         return Ok(Entered::Nothing);
     }
-    let value = Json::from(serde_json::Value::from(values.to_vec()));
+    let value = Json::from(Value::from(values.to_vec()));
     field.check(&value).map_err(|reason| reason.to_string())?;
     Ok(Entered::Value(value))
 }

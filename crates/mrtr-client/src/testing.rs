@@ -28,7 +28,9 @@ use mrtr_schema::{ErrorObject, Json, RequestId};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::transport::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
+use crate::transport::{
+    ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse,
+};
 
 /// A server that answers one request after the other as its script says, and remembers what was sent.
 ///
@@ -66,7 +68,7 @@ enum Line {
     Result(Json),
     Error(ErrorObject),
     Text(String),
-    Unreachable(TransportError),
+    Failure(TransportError),
     Silence,
 }
 
@@ -101,13 +103,41 @@ impl Script {
     /// Adds a refusal to the script: the server is too busy to look at the request.
     #[must_use]
     pub fn busy(self, retry_after: Option<Duration>) -> Self {
-        self.then(Line::Unreachable(TransportError::busy(retry_after)))
+        self.then(Line::Failure(TransportError::busy(retry_after)))
     }
 
-    /// Adds to the script that the server cannot be reached.
+    /// Adds to the script that the server cannot be reached: the request has not run.
     #[must_use]
     pub fn unreachable(self) -> Self {
-        self.then(Line::Unreachable(TransportError::new("it cannot be reached")))
+        self.then(Line::Failure(TransportError::of(TransportFailure::Unreachable, "it cannot be reached")))
+    }
+
+    /// Adds to the script that the request fails in this way, as with a status of HTTP that refuses it.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{CallErrorKind, Client, TransportFailure};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let client = Client::builder(Script::new().failure(TransportFailure::Unauthorized)).build();
+    /// let error = client.call_tool("report", json!({})).await.unwrap_err();
+    /// let CallErrorKind::Transport { source } = error.kind else { panic!() };
+    /// assert_eq!((source.failure(), source.status()), (TransportFailure::Unauthorized, Some(401)));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn failure(self, failure: TransportFailure) -> Self {
+        let error = TransportError::of(failure, "the script plays a failure");
+        self.then(Line::Failure(match failure {
+            TransportFailure::Unauthorized => error.with_status(401),
+            TransportFailure::Forbidden => error.with_status(403),
+            TransportFailure::NotFound | TransportFailure::SessionEnded => error.with_status(404),
+            TransportFailure::Unreachable
+            | TransportFailure::TimedOut
+            | TransportFailure::LegacyServer
+            | TransportFailure::Other => error,
+        }))
     }
 
     /// Adds to the script that the server never answers.
@@ -153,7 +183,7 @@ impl Transport for Script {
             Some(Line::Result(result)) => Ok(response(request.id, "result", &result)),
             Some(Line::Error(error)) => Ok(response(request.id, "error", &error)),
             Some(Line::Text(text)) => Ok(TransportResponse::new(text)),
-            Some(Line::Unreachable(error)) => Err(error),
+            Some(Line::Failure(error)) => Err(error),
             Some(Line::Silence) => std::future::pending().await,
             None => Err(TransportError::new("the script is at its end")),
         }

@@ -40,6 +40,12 @@ pub use observed::{ObservedTransport, WireMessage};
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a transport to a server",
+    label = "not a transport",
+    note = "a client talks through a transport: `HttpTransport::new(\"http://localhost:8000/mcp\")?` of `mrtr-http`, or `StdioTransport::spawn(command)?` of `mrtr-stdio`",
+    note = "a type of your own may implement `mrtr_client::Transport`"
+)]
 #[async_trait]
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// The name of the server for a person who is asked on its behalf.

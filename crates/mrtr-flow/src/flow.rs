@@ -412,7 +412,8 @@ impl Flow {
         self.run.interaction_id(&self.scopes, &key.to_string())
     }
 
-    /// Sends the progress of the request, if the client wants it.
+    /// Sends the progress of the request, if the client wants it. Progress and total are of one type: whole numbers, such
+    /// as `u32` and `usize`, or [`Number`]s.
     ///
     /// ```
     /// # use mrtr_flow::{Failure, Flow};
@@ -423,10 +424,10 @@ impl Flow {
     ///     Ok("copied".into())
     /// }
     /// ```
-    pub async fn progress(&self, progress: i64, total: Option<i64>, message: impl Into<String>) {
+    pub async fn progress<N: Into<Number>>(&self, progress: N, total: Option<N>, message: impl Into<String>) {
         self.run.give_way().await;
         if let Some(sink) = &self.run.context.notifications {
-            let (progress, total) = (Number::from(progress), total.map(Number::from));
+            let (progress, total) = (progress.into(), total.map(Into::into));
             let message = Some(message.into()).filter(|message| !message.is_empty());
             sink.progress(Progress { progress, total, message }).await;
         }

@@ -185,7 +185,9 @@ impl Transport for HttpTransport {
 }
 
 fn parse(url: &str) -> Result<Url, HttpTransportError> {
-    let parsed = Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https"));
+    // A fragment is never sent, and would make another server of this one in saved calls.
+    let is_server = |parsed: &Url| matches!(parsed.scheme(), "http" | "https") && parsed.fragment().is_none();
+    let parsed = Url::parse(url).ok().filter(is_server);
     parsed.ok_or_else(|| HttpTransportError::Url(url.to_owned()))
 }
 
@@ -264,11 +266,18 @@ impl fmt::Debug for FixedToken {
 /// password, and all that comes after a question mark.
 fn not_a_url(text: &str) -> String {
     let example = "such as `http://localhost:8000/mcp`";
+    let has_fragment = Url::parse(text).is_ok_and(|parsed| parsed.fragment().is_some());
     let text = text.split(['?', '#']).next().unwrap_or(text);
     if text.contains('@') {
         return format!("the server's address is not an HTTP URL: it begins with `http://` or `https://`, {example}");
     }
     match text.split_once("://") {
+        Some(("http" | "https", _)) if has_fragment => {
+            format!("`{text}#…` has a fragment, which is never sent to a server: leave out the `#` and all after it")
+        }
+        Some(("http" | "https", rest)) if has_bad_port(rest) => {
+            format!("`{text}` is not an HTTP URL: its port is not a number from 0 to 65535")
+        }
         Some(("http" | "https", _)) => {
             format!("`{text}` is not an HTTP URL: write it as scheme, host and path, {example}")
         }
@@ -278,6 +287,13 @@ fn not_a_url(text: &str) -> String {
         None if text.is_empty() => format!("the URL of the server is empty: write it out, {example}"),
         None => format!("`{text}` is not an HTTP URL, for it has no scheme: write `{}`", with_scheme(text)),
     }
+}
+
+/// Returns true if there is something behind the colon after the host, and it is not a port. `rest` begins with the host.
+fn has_bad_port(rest: &str) -> bool {
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']'));
+    port.is_some_and(|port| !port.is_empty() && port.parse::<u16>().is_err())
 }
 
 /// The URL that a text without a scheme most likely means: plain HTTP on this machine, TLS elsewhere.

@@ -122,7 +122,7 @@ async fn refused(endpoint: &Endpoint, headers: &[(&str, &str)]) -> (u16, Vec<Str
 async fn a_refusal_says_what_came_and_which_setting_would_allow_it() {
     let endpoint = Endpoint::new(Server::builder("empty", "1.0.0").build().unwrap(), OneToken);
     let (local, key) = (("host", "localhost:1"), ("authorization", "Bearer hunter2"));
-    let allow_host = r#"setting=Endpoint::allow_host("mcp.example.com")"#;
+    let allow_host = r#"setting=Endpoint::allow_host("mcp.example.com"), or --allow-host of `mrtr serve`"#;
     let allow_origin = r#"setting=Endpoint::allow_origin("https://app.example.com")"#;
     let page = ("origin", "https://app.example.com");
     let cases = [

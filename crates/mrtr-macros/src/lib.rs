@@ -3,6 +3,7 @@
 // Its program needs the facade, which depends on this crate: `cargo xtask readme-projects` compiles it.
 #![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
 
+mod data;
 mod wire;
 
 use proc_macro::TokenStream;
@@ -12,7 +13,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// `Deserialize` and `JsonSchema`. They are named by way of `mrtr`, so that the program needs neither serde nor
 /// schemars among its dependencies.
 ///
-/// Attributes of serde and schemars work as they do with the derives.
+/// Attributes of serde and schemars work as they do with the derives. The types of the fields need this attribute, too,
+/// or the traits in another way: types of std and of other crates often have them.
 ///
 /// `Debug` is not among the traits: an answer may be private, and a type that can be printed ends up in a log. Where a
 /// program prints the type, compares it in a test or unwraps a `Result` of it, write `#[derive(Debug)]` beside this
@@ -24,15 +26,7 @@ pub fn data(arguments: TokenStream, item: TokenStream) -> TokenStream {
             .parse()
             .expect("it is Rust");
     }
-    let mut output: TokenStream = "
-        #[derive(::mrtr::serde::Serialize, ::mrtr::serde::Deserialize, ::mrtr::schemars::JsonSchema)]
-        #[serde(crate = \"::mrtr::serde\")]
-        #[schemars(crate = \"::mrtr::schemars\")]
-    "
-    .parse()
-    .expect("it is Rust");
-    output.extend(item);
-    output
+    data::expand(&item.into()).into()
 }
 
 /// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published

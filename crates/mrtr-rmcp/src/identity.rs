@@ -29,6 +29,10 @@ impl<T> Told<T> {
         Self(Some(Arc::new(tell)))
     }
 
+    fn is_told(&self) -> bool {
+        self.0.is_some()
+    }
+
     fn of(&self, extensions: &Extensions) -> Option<T> {
         self.0.as_ref().and_then(|tell| tell(extensions))
     }
@@ -41,6 +45,11 @@ impl<T> Default for Told<T> {
 }
 
 impl Identify {
+    /// Returns true if the application tells callers.
+    pub(crate) fn tells_callers(&self) -> bool {
+        self.caller.is_told() || self.identity.is_told()
+    }
+
     pub(crate) fn of(&self, extensions: &Extensions) -> Identity {
         if let Some(identity) = self.identity.of(extensions) {
             return identity;

@@ -15,4 +15,4 @@ pub mod state;
 #[cfg(feature = "client")]
 pub use client::RmcpTransport;
 #[cfg(feature = "server")]
-pub use server::{Alone, Flows, OwnedSessions, SessionOwners};
+pub use server::{Alone, Flows, IntoMrtr, OwnedSessions, SessionOwners};

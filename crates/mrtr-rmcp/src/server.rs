@@ -4,6 +4,7 @@ mod handler;
 mod lists;
 mod message;
 mod modern;
+mod notices;
 mod owners;
 mod session;
 
@@ -11,13 +12,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use mrtr_server::{BuildError, Caller, Identity, Server, Tool};
-use rmcp::ServerHandler;
 use rmcp::model::{Extensions, ServerConfig};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
 
+pub use message::IntoMrtr;
 pub use owners::{OwnedSessions, SessionOwners};
 
 use crate::identity::{Identify, Told};
 use lists::{Declared, union};
+use notices::Notices;
 use session::Sessions;
 
 /// A server of flows, as an rmcp [`ServerHandler`]: by itself, or beside a handler of rmcp's own.
@@ -46,9 +50,10 @@ use session::Sessions;
 /// ```
 pub struct Flows<H = Alone> {
     server: Server,
-    beside: Option<H>,
+    other: Option<H>,
     declared: Arc<Declared>,
     identify: Identify,
+    notices: Arc<Notices>,
     sessions: Arc<Sessions>,
 }
 
@@ -71,9 +76,10 @@ impl Flows {
     /// Creates a handler of this server's flows and of nothing else.
     pub fn new(server: Server) -> Self {
         Self {
-            beside: None,
+            other: None,
             declared: Arc::new(Declared::of(&server)),
             identify: Identify::default(),
+            notices: Arc::default(),
             sessions: Arc::new(Sessions::new(server.clone())),
             server,
         }
@@ -94,16 +100,39 @@ impl Flows {
     }
 
     /// Offers these flows beside what another handler offers. Where both have the same tool, prompt or resource, the
-    /// flow wins, and clients cannot reach the other handler's. Name, version and instructions are the other handler's.
+    /// flow wins, and clients cannot reach the other handler's. Name, version and instructions are the other handler's,
+    /// in the replies of flows too.
+    ///
+    /// All sessions share a handler that is given once. To give each session a handler of its own, call this where rmcp
+    /// asks for one. Build the server once even then: tasks and sessions belong to it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use mrtr_rmcp::Flows;
+    /// # use mrtr_server::Server;
+    /// # use rmcp::ServerHandler;
+    /// # use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+    /// # use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+    /// # #[derive(Default)] struct Desk;
+    /// # impl ServerHandler for Desk {}
+    /// let flows = Flows::new(Server::builder("desk", "1.0.0").build()?);
+    /// let service = StreamableHttpService::new(
+    ///     move || Ok(flows.clone().beside(Desk::default())),
+    ///     Arc::new(LocalSessionManager::default()),
+    ///     StreamableHttpServerConfig::default(),
+    /// );
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
     pub fn beside<H: ServerHandler>(self, other: H) -> Flows<H> {
-        let Self { server, declared, identify, sessions, .. } = self;
-        Flows { server, beside: Some(other), declared, identify, sessions }
+        let Self { server, declared, identify, notices, sessions, .. } = self;
+        Flows { server, other: Some(other), declared, identify, notices, sessions }
     }
 }
 
 impl<H> Flows<H> {
     /// Sets the function that says who sent a request. States, single use, tasks and the responses in a session are
-    /// bound to that caller. Without this function, or if it returns `None`, the caller is not known.
+    /// bound to that caller. Without this function, or where it returns `None`, nothing is bound to anybody. The log warns
+    /// once if it returns `None` for an HTTP request.
     ///
     /// rmcp's own sessions are not bound to it: over HTTP any caller that knows a session's id can answer and cancel in
     /// it, unless the service is behind [`session_owners`](Self::session_owners). The log warns once if it is not.
@@ -174,14 +203,22 @@ impl<H> Flows<H> {
     ///
     /// The docs of [`SessionOwners`] show where the layer goes.
     pub fn session_owners(&self) -> SessionOwners {
-        SessionOwners::new(self.server.sealer().clone(), self.identify.clone())
+        SessionOwners::new(self.server.sealer().clone(), self.identify.clone(), Arc::clone(&self.notices))
     }
 }
 
 impl<H: ServerHandler> Flows<H> {
+    /// Returns the caller of a request, and tells the log what a first request shows.
+    fn identity(&self, context: &RequestContext<RoleServer>) -> Identity {
+        let identity = self.identify.of(&context.extensions);
+        self.notices.serving(&self.server, &self.identify);
+        self.notices.look_at(context, &self.identify, &identity);
+        identity
+    }
+
     /// The configuration that this handler declares.
     fn config(&self) -> ServerConfig {
-        let Some(other) = &self.beside else { return self.declared.config() };
+        let Some(other) = &self.other else { return self.declared.config() };
         let mut config = other.get_info();
         config.capabilities = union(&self.declared.modern, config.capabilities);
         config
@@ -192,9 +229,10 @@ impl<H: Clone> Clone for Flows<H> {
     fn clone(&self) -> Self {
         Self {
             server: self.server.clone(),
-            beside: self.beside.clone(),
+            other: self.other.clone(),
             declared: Arc::clone(&self.declared),
             identify: self.identify.clone(),
+            notices: Arc::clone(&self.notices),
             sessions: Arc::clone(&self.sessions),
         }
     }

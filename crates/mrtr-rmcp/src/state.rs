@@ -42,6 +42,7 @@
 
 mod once;
 mod round;
+mod tool_call;
 
 use std::fmt;
 use std::time::SystemTime;
@@ -53,6 +54,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 pub use round::{FirstRound, MayAsk, RetryRound, Round};
+pub use tool_call::ToolCall;
 
 use crate::identity::{Identify, Told};
 use round::BoundRequest;
@@ -125,8 +127,21 @@ impl States {
         let bound = BoundRequest::of(request, self.sealer.clone(), identity)?;
         let Some(state) = request.request_state() else { return Ok(Round::First(FirstRound::new(bound))) };
         let opened = bound.with_binding(|binding| self.sealer.open_text::<P>(state, binding, SystemTime::now().into()));
-        let opened = opened?.map_err(|refusal| refused(refusal, refusal.label()))?;
+        let opened = opened?.map_err(|refusal| refused(refusal, refusal.label(), &self.why(refusal)))?;
         RetryRound::new(bound, opened, request.answers()).map(Round::Retry)
+    }
+
+    /// The reason why a state does not open, for the log.
+    fn why(&self, refusal: Refusal) -> String {
+        match refusal {
+            // The refusal alone would read like an attack, and most often the server was restarted.
+            Refusal::Forged | Refusal::UnknownKey if !self.sealer.outlives_process() => {
+                "this server seals with a key of its process, and another process sealed the state, such as this \
+                 server before a restart: give `States::new` keys that stay, `Sealer::from_env(\"MRTR_STATE_KEYS\")?`"
+                    .to_owned()
+            }
+            refusal => refusal.to_string(),
+        }
     }
 }
 
@@ -138,7 +153,7 @@ impl fmt::Debug for States {
 
 /// The error for a state that does not open. The reason goes to the log alone: on the wire there is one error for every
 /// reason.
-fn refused(refusal: Refusal, reason: &str) -> ErrorData {
-    tracing::info!(reason, "a request state was refused");
+fn refused(refusal: Refusal, reason: &str, why: &str) -> ErrorData {
+    tracing::info!(reason, why, "a request state was refused");
     ErrorData::invalid_params(refusal.to_error().message, None)
 }

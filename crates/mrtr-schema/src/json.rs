@@ -149,6 +149,20 @@ impl PartialEq for Json {
     }
 }
 
+/// Writes the JSON text as it came. A peer's text may act on a terminal: show a person the `Debug` form instead.
+///
+/// ```
+/// use mrtr_schema::Json;
+///
+/// assert_eq!(Json::parse(r#"{"n": 1.50}"#)?.to_string(), r#"{"n": 1.50}"#);
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Shows the text, with nothing in it that acts on a terminal.
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

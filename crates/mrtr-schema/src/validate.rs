@@ -84,6 +84,7 @@ impl SchemaCheck {
             .take(MOST_VIOLATIONS)
             .map(|error| Violation {
                 path: JsonPath::from_pointer(error.instance_path().as_str()),
+                label: None,
                 reason: shortened(&error.to_string(), LONGEST_REASON),
             })
             .collect();
@@ -134,13 +135,24 @@ pub struct Violations(Vec<Violation>);
 pub struct Violation {
     /// The path of the value, such as `$.content[0].type`.
     pub path: JsonPath,
+    /// The label of the field that the value is for, as it may be shown, if a form was filled in. Shown, it stands in
+    /// place of the path.
+    pub label: Option<String>,
     /// The fault of the value, in words.
     pub reason: String,
 }
 
 impl Violations {
     pub(crate) fn of(reason: String) -> Self {
-        Self(vec![Violation { path: JsonPath::default(), reason }])
+        Self(vec![Violation { path: JsonPath::default(), label: None, reason }])
+    }
+
+    /// The most that is said of one value.
+    pub(crate) const MOST: usize = MOST_VIOLATIONS;
+
+    /// Makes the violations of a form: those beyond the bound are left out.
+    pub(crate) fn of_fields(violations: impl IntoIterator<Item = Violation>) -> Self {
+        Self(violations.into_iter().take(MOST_VIOLATIONS).collect())
     }
 
     /// Returns each violation.
@@ -151,9 +163,12 @@ impl Violations {
 
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Violation { path, reason }) in self.0.iter().enumerate() {
+        for (index, Violation { path, label, reason }) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
-            write!(f, "{separator}{path}: {reason}")?;
+            match label {
+                Some(label) => write!(f, "{separator}{label}: {reason}")?,
+                None => write!(f, "{separator}{path}: {reason}")?,
+            }
         }
         Ok(())
     }

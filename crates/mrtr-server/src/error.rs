@@ -1,12 +1,14 @@
 //! The reasons why a server cannot be built, and errors that several layers answer with.
 
+use std::error::Error;
 use std::fmt;
 
 use mrtr_flow::Failure;
 use mrtr_flow::for_server::{echo, with_causes};
 use mrtr_schema::{ErrorCode, ErrorObject, ReadError, SchemaError};
 
-/// The reason why a server cannot be built. The mistake is in the author's code.
+/// The reason why a server cannot be built. The mistake is in the author's code. The text holds the whole cause, so
+/// there is none behind it.
 ///
 /// ```
 /// use mrtr_server::{BuildError, Failure, Flow, Server, Tool};
@@ -25,6 +27,14 @@ pub enum BuildError {
         what: &'static str,
         /// The name.
         name: String,
+    },
+    /// Two resources, or two templates, have the same URI.
+    #[error("two {what} are at `{uri}`: give each a URI of its own")]
+    DuplicateUri {
+        /// The kind of part: resources or templates.
+        what: &'static str,
+        /// The URI, or the template.
+        uri: String,
     },
     /// No client can call a tool or get a prompt by this name.
     #[error("{what} {name:?}: {reason}; name it with 1 to 128 of A-Z a-z 0-9 _ - .")]
@@ -64,28 +74,28 @@ pub enum BuildError {
         takes: String,
     },
     /// The server cannot match URIs against a template.
-    #[error("`{template}` cannot be matched against")]
+    #[error("`{template}` cannot be matched against: {reason}")]
     UriTemplate {
         /// The template.
         template: String,
         /// The reason.
-        source: TemplateError,
+        reason: TemplateError,
     },
     /// The type of a handler's arguments or output has no schema that the protocol allows.
-    #[error("the schema of `{name}` is not allowed")]
+    #[error("the schema of `{name}` is not allowed: {reason}")]
     Schema {
         /// The tool, prompt or template.
         name: String,
         /// The reason.
-        source: ReadError,
+        reason: ReadError,
     },
     /// The answers to an application's own input cannot be checked.
-    #[error("the answers to the input `{method}` cannot be checked against the schema of its `Response`")]
+    #[error("the answers to the input `{method}` cannot be checked against the schema of its `Response`: {reason}")]
     Input {
         /// The input's method.
         method: String,
         /// The reason.
-        source: SchemaError,
+        reason: SchemaError,
     },
     /// A handler takes arguments that can never come from where its arguments come from.
     #[error("`{name}` can never be called: {reason}")]
@@ -96,19 +106,38 @@ pub enum BuildError {
         reason: String,
     },
     /// Arguments cannot be checked against a tool's schema.
-    #[error("the input schema of tool `{tool}` cannot be checked against")]
+    #[error("the input schema of tool `{tool}` cannot be checked against: {reason}")]
     Check {
         /// The tool.
         tool: String,
         /// The reason.
-        source: SchemaError,
+        reason: SchemaError,
+    },
+    /// A schema by hand leaves out an argument without which the handler cannot be called.
+    #[error(
+        "the input schema of tool `{tool}` has no property `{member}`, and its handler's type requires it: \
+         add the property, or name the field as the schema does, with `#[serde(rename = \"…\")]`"
+    )]
+    Member {
+        /// The tool.
+        tool: String,
+        /// The member.
+        member: String,
+    },
+    /// An extension refuses the server.
+    #[error("extension `{name}`: {}", with_causes(&**reason))]
+    Extension {
+        /// The extension.
+        name: String,
+        /// The reason, and what to do.
+        reason: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// Writes the error in words, with its causes: a `main` that returns the error, or an `unwrap`, shows this.
+/// Writes the error in words: a `main` that returns the error, or an `unwrap`, shows this.
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&with_causes(self))
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -119,7 +148,7 @@ impl fmt::Debug for BuildError {
 ///
 /// let template = ResourceTemplate::new("bugs://{id", "bug", async |_: Flow| Ok::<_, Failure>("a bug"));
 /// let built = Server::builder("bugs", "1.0.0").resource_template(template).build();
-/// assert!(matches!(built, Err(BuildError::UriTemplate { source: TemplateError::Unbalanced, .. })));
+/// assert!(matches!(built, Err(BuildError::UriTemplate { reason: TemplateError::Unbalanced, .. })));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

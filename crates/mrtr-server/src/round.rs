@@ -429,10 +429,18 @@ fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: Refusal)
     metrics::refused(refusal.label());
     let (reason, method) = (refusal.label(), &*request.method);
     let why = match refusal {
-        // The refusal alone would read like an attack, and most often the server was restarted.
-        Refusal::Forged | Refusal::UnknownKey if !shared.sealer.outlives_process() => {
+        // The refusal alone would read like an attack, and most often the server was restarted. The keys of all processes
+        // have one name, so that such a state looks like one that was changed.
+        Refusal::Forged if !shared.sealer.outlives_process() => {
+            "the state was changed, or another process sealed it, such as this server before a restart: this server \
+             seals with a key of its process, and `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`, or `mrtr serve` \
+             --state-keys FILE, gives it one that stays"
+                .to_owned()
+        }
+        Refusal::UnknownKey if !shared.sealer.outlives_process() => {
             "this server seals with a key of its process, and another process sealed the state, such as this server \
-             before a restart: give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`"
+             before a restart: give the builder `.sealer(Sealer::from_env(\"MRTR_STATE_KEYS\")?)`, or `mrtr serve` \
+             --state-keys FILE"
                 .to_owned()
         }
         refusal => refusal.to_string(),

@@ -19,6 +19,7 @@ use crate::definition::parts::{Lists, Parts, ResultWriter, Shared, reservation_t
 use crate::definition::policy::{Access, Policy};
 use crate::definition::prompt::Prompt;
 use crate::definition::resource::{Resource, ResourceTemplate};
+use crate::definition::settings::TaskPolicy;
 use crate::definition::tool::Tool;
 use crate::error::BuildError;
 use crate::protocol::admit::{self, Admission};
@@ -539,8 +540,8 @@ impl Builder {
 
     /// Makes sure that the answers can be checked, and that no other type has the method. The author learns of a mistake now, and not when a handler asks.
     fn check_input<I: NamespacedInput + 'static>(mut self) -> Self {
-        if let Err(source) = SchemaCheck::of::<I::Response>() {
-            self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), source });
+        if let Err(reason) = SchemaCheck::of::<I::Response>() {
+            self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), reason });
         }
         let (method, this) = (I::METHOD.to_string(), TypeId::of::<I>());
         if self.input_types.iter().any(|(known, other)| *known == method && *other != this) {
@@ -571,6 +572,9 @@ impl Builder {
     /// Builds the server.
     pub fn build(self) -> Result<Server, BuildError> {
         let runs_tasks = self.extensions.iter().any(|extension| extension.runs_tasks());
+        if !runs_tasks {
+            warn_of_idle_policies(&self.tools);
+        }
         let tools = self.tools.into_iter().map(|tool| tool.prepare(runs_tasks));
         let prompts = self.prompts.into_iter().map(Prompt::prepare);
         let resources = self.resources.into_iter().map(Resource::prepare);
@@ -608,10 +612,10 @@ impl Builder {
             results: ResultWriter::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),
-            tools: unique("tools", tools, |tool| tool.definition.name.clone())?,
-            prompts: unique("prompts", prompts, |prompt| prompt.definition.name.clone())?,
-            resources: unique("resources", resources, |resource| resource.definition.uri.clone())?,
-            templates: unique("templates", templates, |template| template.definition.uri_template.clone())?,
+            tools: unique(tools, |tool| &tool.definition.name, duplicate("tools"))?,
+            prompts: unique(prompts, |prompt| &prompt.definition.name, duplicate("prompts"))?,
+            resources: unique(resources, |resource| &resource.definition.uri, duplicate_uri("resources"))?,
+            templates: unique(templates, |template| &template.definition.uri_template, duplicate_uri("templates"))?,
             lists: self.lists,
             extensions: self.extensions,
             middleware: self.middleware,
@@ -623,10 +627,23 @@ impl Builder {
         }
         let parts = Arc::new(parts);
         for extension in &parts.extensions {
-            extension.attached(Host::of(&parts));
+            let attached = extension.attached(Host::of(&parts));
+            attached.map_err(|reason| BuildError::Extension { name: extension.name().to_owned(), reason })?;
         }
         let sessions = Sessions::new(Arc::clone(&parts), self.legacy, self.session_limits);
         Ok(Server(Arc::new(Inner { parts, sessions })))
+    }
+}
+
+/// Warns of tools whose flows may become tasks, where nothing runs tasks: such a flow fails when it calls `into_task`.
+fn warn_of_idle_policies(tools: &[Tool]) {
+    let names = tools.iter().filter(|tool| tool.settings.tasks == TaskPolicy::ByFlow);
+    for definition in names.filter_map(|tool| tool.definition.as_ref().ok()) {
+        tracing::warn!(
+            tool = definition.name,
+            "the tool has `TaskPolicy::ByFlow`, and nothing on the server runs tasks: \
+             give the builder `.extension(Tasks::new(…))`"
+        );
     }
 }
 
@@ -639,21 +656,29 @@ fn check_extensions(extensions: &[Arc<dyn Extension>]) -> Result<(), BuildError>
     }
 }
 
-/// The parts by name, in the order in which they were added.
+/// The parts by name or URI, in the order in which they were added. `twice` makes the error for two of one name.
 fn unique<T>(
-    what: &'static str,
     all: impl Iterator<Item = Result<T, BuildError>>,
-    name: impl Fn(&T) -> String,
+    name: impl Fn(&T) -> &str,
+    twice: impl Fn(String) -> BuildError,
 ) -> Result<ByName<T>, BuildError> {
     let mut map = ByName::default();
     for one in all {
         let one = one?;
-        let name = name(&one);
+        let name = name(&one).to_owned();
         if map.insert(name.clone(), one).is_some() {
-            return Err(BuildError::Duplicate { what, name });
+            return Err(twice(name));
         }
     }
     Ok(map)
+}
+
+fn duplicate(what: &'static str) -> impl Fn(String) -> BuildError {
+    move |name| BuildError::Duplicate { what, name }
+}
+
+fn duplicate_uri(what: &'static str) -> impl Fn(String) -> BuildError {
+    move |uri| BuildError::DuplicateUri { what, uri }
 }
 
 impl fmt::Debug for Builder {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use mrtr_flow::{Clock, SystemClock};
 
-use crate::open::open;
+use crate::open::{Reading, open};
 use crate::schema::Needed;
 use crate::single_use::since;
-use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
+use crate::{SqliteOpenError, SqliteOpenErrorKind, SqliteSingleUse, SqliteTaskStore};
 
 /// One file that keeps tasks and the tokens that were used. Any number of processes of one machine may open it.
 ///
@@ -71,9 +71,13 @@ impl SqliteDatabase {
     /// ```
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let path = path.as_ref();
+        Self::open_both(path, clock).map_err(SqliteOpenError::at(path))
+    }
+
+    fn open_both(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenErrorKind> {
         let file = open(path, Needed::Both(clock.now()))?;
         let since = since(&file.connection)?;
-        let tasks = SqliteTaskStore::over(file, path, clock)?;
+        let tasks = SqliteTaskStore::over(file, Reading::Shared, path, clock)?;
         let single_use = SqliteSingleUse::over(since, Arc::clone(tasks.writer()));
         Ok(Self { tasks, single_use })
     }

@@ -1,18 +1,67 @@
 //! The error of opening a file.
 
 use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-/// The reason a file could not be opened as a store, or as several.
+/// A file that could not be opened as a store, or as several, with the reason.
 ///
 /// ```
-/// use mrtr_sqlite::{SqliteOpenError, SqliteTaskStore};
+/// use mrtr_sqlite::{SqliteOpenErrorKind, SqliteTaskStore};
 ///
-/// let in_this_process_only = SqliteTaskStore::open(":memory:");
-/// assert!(matches!(in_this_process_only, Err(SqliteOpenError::NotShared)));
+/// let in_this_process_only = SqliteTaskStore::open(":memory:").unwrap_err();
+/// assert!(matches!(in_this_process_only.kind(), SqliteOpenErrorKind::NotShared));
+/// assert!(in_this_process_only.to_string().starts_with(":memory:: the file cannot be shared"));
+/// ```
+#[derive(Debug)]
+pub struct SqliteOpenError {
+    path: PathBuf,
+    kind: SqliteOpenErrorKind,
+}
+
+impl SqliteOpenError {
+    /// Makes the errors for a file.
+    pub(crate) fn at(path: &Path) -> impl Fn(SqliteOpenErrorKind) -> Self {
+        move |kind| Self { path: path.to_owned(), kind }
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the reason.
+    pub fn kind(&self) -> &SqliteOpenErrorKind {
+        &self.kind
+    }
+}
+
+impl fmt::Display for SqliteOpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.kind)
+    }
+}
+
+impl Error for SqliteOpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.kind.source()
+    }
+}
+
+/// The reason why a file could not be opened.
+///
+/// ```
+/// use mrtr_sqlite::{SqliteOpenErrorKind, SqliteSingleUse};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("no_such_folder/used.sqlite");
+/// let refused = SqliteSingleUse::open(&path, std::time::SystemTime::now().into()).unwrap_err();
+/// assert!(matches!(refused.kind(), SqliteOpenErrorKind::File(_)));
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SqliteOpenError {
+pub enum SqliteOpenErrorKind {
     /// A later version of this crate made the file.
     #[error("the file has version {found} of its tables for {of}; this program knows versions up to {known}")]
     Newer {
@@ -46,7 +95,7 @@ pub enum SqliteOpenError {
     Sqlite(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl From<rusqlite::Error> for SqliteOpenError {
+impl From<rusqlite::Error> for SqliteOpenErrorKind {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error.into())
     }

@@ -13,6 +13,6 @@ mod worker;
 mod writer;
 
 pub use database::SqliteDatabase;
-pub use error::SqliteOpenError;
+pub use error::{SqliteOpenError, SqliteOpenErrorKind};
 pub use single_use::SqliteSingleUse;
 pub use tasks::SqliteTaskStore;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::SqliteOpenError;
+use crate::SqliteOpenErrorKind;
 use crate::database_file::DatabaseFile;
 use crate::schema::{self, Needed};
 
@@ -19,9 +19,9 @@ pub(crate) struct File {
 }
 
 /// Opens a file, or makes one, and brings the needed kinds to their newest versions.
-pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError> {
+pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenErrorKind> {
     if path != Path::new(":memory:") {
-        DatabaseFile::make(path).map_err(SqliteOpenError::File)?;
+        DatabaseFile::make(path).map_err(SqliteOpenErrorKind::File)?;
     }
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     migrate(&mut connection, needed)?;
@@ -30,14 +30,56 @@ pub(crate) fn open(path: &Path, needed: Needed) -> Result<File, SqliteOpenError>
     connection.pragma_update(None, "foreign_keys", true)?;
     // What is erased is overwritten where that costs no writing of its own.
     connection.pragma_update(None, "secure_delete", "FAST")?;
-    Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenError::File)?, connection })
+    Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenErrorKind::File)?, connection })
+}
+
+/// The way in which a connection that only reads opens a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Beside processes that write, with the files that SQLite keeps beside the database.
+    Shared,
+    /// By itself: no process has the file open, and none of those files is there or may be made.
+    Alone,
 }
 
 /// Opens a connection that only reads, to a file that was opened before.
-pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+pub(crate) fn open_reader(path: &Path, reading: Reading) -> rusqlite::Result<Connection> {
+    let connection = match reading {
+        Reading::Shared => connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?,
+        Reading::Alone => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            connect(Path::new(&immutable(path)), flags)?
+        }
+    };
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
+}
+
+/// Opens an existing file without a right to write it. Its tables must have their newest versions.
+pub(crate) fn open_to_read(path: &Path, needed: Needed) -> Result<(File, Reading), SqliteOpenErrorKind> {
+    let place = DatabaseFile::at(path).map_err(SqliteOpenErrorKind::File)?;
+    let opened = |reading| {
+        let connection = open_reader(path, reading).map_err(unwritable)?;
+        schema::check(&connection, needed)?;
+        Ok((File { place: place.clone(), connection }, reading))
+    };
+    match opened(Reading::Shared) {
+        Err(SqliteOpenErrorKind::ReadOnly) if !has_log(path) => opened(Reading::Alone),
+        opened => opened,
+    }
+}
+
+/// Returns true if there is a write-ahead log beside the file: another process writes, or ended without a last word.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// Writes the URI by which SQLite opens a file that does not change meanwhile.
+fn immutable(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{path}?immutable=1")
 }
 
 /// Opens every connection, so that all wait for others in the same way.
@@ -53,7 +95,7 @@ fn wait_by_glances(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait_for_others))
 }
 
-fn migrate(connection: &mut Connection, needed: Needed) -> Result<(), SqliteOpenError> {
+fn migrate(connection: &mut Connection, needed: Needed) -> Result<(), SqliteOpenErrorKind> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
     schema::migrate(&transaction, needed)?;
     transaction.commit()?;
@@ -70,21 +112,21 @@ fn check_writable(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// The error for a file that was opened but cannot be used: either it cannot be written, or the log beside it cannot be
 /// made.
-fn unwritable(error: rusqlite::Error) -> SqliteOpenError {
+pub(crate) fn unwritable(error: rusqlite::Error) -> SqliteOpenErrorKind {
     match error.sqlite_error_code() {
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => SqliteOpenError::ReadOnly,
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => SqliteOpenErrorKind::ReadOnly,
         _ => error.into(),
     }
 }
 
 /// Turns the write-ahead log on, and tries again for five seconds: when two connections turn it on at once, SQLite
 /// fails instead of waiting, since waiting could deadlock.
-fn keep_write_ahead_log(connection: &Connection) -> Result<(), SqliteOpenError> {
+fn keep_write_ahead_log(connection: &Connection) -> Result<(), SqliteOpenErrorKind> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
         match connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => return Err(SqliteOpenError::NotShared),
+            Ok(_) => return Err(SqliteOpenErrorKind::NotShared),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
                 thread::sleep(Duration::from_millis(2));
             }
@@ -140,7 +182,10 @@ mod tests {
         open(&path, BOTH).unwrap().connection.execute("UPDATE part SET version = version + 1", []).unwrap();
         open(&path, Needed::Tasks).unwrap();
         let refused = open(&path, SINGLE_USE);
-        assert!(matches!(refused, Err(SqliteOpenError::Newer { of: "single use", found: 3, known: 2 })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(SqliteOpenErrorKind::Newer { of: "single use", found: 3, known: 2 })),
+            "{refused:?}"
+        );
     }
 
     #[test]
@@ -150,7 +195,7 @@ mod tests {
             let path = folder.path().join("other.sqlite");
             let other = Connection::open(&path).unwrap();
             other.execute_batch("CREATE TABLE recipe (name TEXT)").unwrap();
-            assert!(matches!(open(&path, needed), Err(SqliteOpenError::NotOurs { .. })));
+            assert!(matches!(open(&path, needed), Err(SqliteOpenErrorKind::NotOurs { .. })));
             let tables: i64 = other.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
             let journal: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
             assert_eq!((tables, journal.as_str()), (1, "delete"));
@@ -163,7 +208,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("one.sqlite");
             let made = tables(&open(&path, has).unwrap().connection);
-            assert!(matches!(open(&path, needed), Err(SqliteOpenError::NotOurs { .. })));
+            assert!(matches!(open(&path, needed), Err(SqliteOpenErrorKind::NotOurs { .. })));
             assert_eq!(tables(&open(&path, has).unwrap().connection), made);
         }
     }
@@ -189,7 +234,7 @@ mod tests {
     #[test]
     fn a_database_that_no_other_process_can_open_is_refused() {
         for needed in [Needed::Tasks, SINGLE_USE, BOTH] {
-            assert!(matches!(open(Path::new(":memory:"), needed), Err(SqliteOpenError::NotShared)));
+            assert!(matches!(open(Path::new(":memory:"), needed), Err(SqliteOpenErrorKind::NotShared)));
         }
     }
 
@@ -285,7 +330,7 @@ mod tests {
         for (name, needed) in [("tasks", Needed::Tasks), ("single-use", SINGLE_USE), ("both", BOTH)] {
             let path = folder.path().join(name);
             let mut file = open(&path, needed).unwrap();
-            for connection in [&file.connection, &open_reader(&path).unwrap()] {
+            for connection in [&file.connection, &open_reader(&path, Reading::Shared).unwrap()] {
                 assert_eq!(pragma(connection, "busy_timeout"), 0, "{name}");
             }
             let mut other = open(&path, needed).unwrap();

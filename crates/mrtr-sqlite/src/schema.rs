@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use mrtr_state::Timestamp;
 use rusqlite::{Connection, Transaction};
 
-use crate::SqliteOpenError;
+use crate::SqliteOpenErrorKind;
+use crate::open::unwritable;
 
 /// The kinds that a store needs in a file.
 #[derive(Debug, Clone, Copy)]
@@ -79,8 +80,8 @@ impl Kind {
 ///
 /// A file that has only the other kind is refused where one kind is needed: an empty memory beside that would be a new
 /// one, and the operator may have meant another file.
-pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(), SqliteOpenError> {
-    let not_ours = || SqliteOpenError::NotOurs { needed: needed.name() };
+pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(), SqliteOpenErrorKind> {
+    let not_ours = || SqliteOpenErrorKind::NotOurs { needed: needed.name() };
     let mut parts = Parts::read(transaction)?.ok_or_else(not_ours)?;
     let kinds = needed.kinds();
     if !parts.versions.is_empty() && !kinds.iter().any(|kind| parts.versions.contains_key(kind)) {
@@ -89,7 +90,7 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
     for &kind in kinds {
         let (found, known) = (parts.versions.get(&kind).copied().unwrap_or(0), kind.known());
         if found > known {
-            return Err(SqliteOpenError::Newer { of: kind.name(), found, known });
+            return Err(SqliteOpenErrorKind::Newer { of: kind.name(), found, known });
         }
         match needed {
             _ if found == known => continue,
@@ -99,6 +100,26 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, needed: Needed) -> Result<(
             _ => migrate_tasks(transaction, found)?,
         }
         parts.write(transaction, kind)?;
+    }
+    Ok(())
+}
+
+/// Checks that the kinds that are needed have their newest versions, in a file that may not be written.
+pub(crate) fn check(connection: &Connection, needed: Needed) -> Result<(), SqliteOpenErrorKind> {
+    let parts = Parts::read(connection).map_err(unwritable)?;
+    let versions = parts.filter(|parts| parts.began_with.is_some()).map(|parts| parts.versions);
+    let versions = versions.ok_or(SqliteOpenErrorKind::NotOurs { needed: needed.name() })?;
+    for &kind in needed.kinds() {
+        let (found, known) = (versions.get(&kind).copied().unwrap_or(0), kind.known());
+        if found > known {
+            return Err(SqliteOpenErrorKind::Newer { of: kind.name(), found, known });
+        }
+        if found == 0 {
+            return Err(SqliteOpenErrorKind::NotOurs { needed: needed.name() });
+        }
+        if found < known {
+            return Err(SqliteOpenErrorKind::ReadOnly);
+        }
     }
     Ok(())
 }

@@ -16,11 +16,11 @@ use mrtr_state::single_use::{
 use mrtr_state::{Timestamp, TokenUse};
 use tokio::sync::{oneshot, watch};
 
-use crate::SqliteOpenError;
 use crate::open::open;
 use crate::schema::Needed;
 use crate::worker::{Job, Worker};
 use crate::writer::{DEAD, SqliteKeeper, VerbError, Writer};
+use crate::{SqliteOpenError, SqliteOpenErrorKind};
 
 pub(crate) use tokens::{Tokens, since};
 pub(crate) use waiting::Waiting;
@@ -67,7 +67,12 @@ impl SqliteSingleUse {
     /// A new file knows no earlier uses, so the store refuses tokens issued before the file was made, here and in every
     /// process that opens it later.
     pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
-        let file = open(path.as_ref(), Needed::SingleUse(now))?;
+        let path = path.as_ref();
+        Self::open_alone(path, now).map_err(SqliteOpenError::at(path))
+    }
+
+    fn open_alone(path: &Path, now: Timestamp) -> Result<Self, SqliteOpenErrorKind> {
+        let file = open(path, Needed::SingleUse(now))?;
         let since = since(&file.connection)?;
         // Every verb on tokens gets the time as an argument and changes no tasks, so the clock and the watch are not
         // used.

@@ -25,11 +25,11 @@ use mrtr_tasks::store::{
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::{oneshot, watch};
 
-use crate::SqliteOpenError;
-use crate::open::{File, open};
+use crate::open::{File, Reading, open, open_to_read};
 use crate::schema::Needed;
 use crate::worker::{Job, Worker};
 use crate::writer::{Batch, DEAD, JoinedOnDrop, SqliteKeeper, VerbError, Writer};
+use crate::{SqliteOpenError, SqliteOpenErrorKind};
 use readers::{ReadTask, Readers};
 
 pub(crate) use readers::last_change;
@@ -101,12 +101,41 @@ impl SqliteTaskStore {
     /// ```
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let path = path.as_ref();
-        Self::over(open(path, Needed::Tasks)?, path, clock)
+        let opened = open(path, Needed::Tasks).and_then(|file| Self::over(file, Reading::Shared, path, clock));
+        opened.map_err(SqliteOpenError::at(path))
+    }
+
+    /// Opens an existing file that this process may read and need not write, such as to list its tasks. Verbs that
+    /// write fail. Tables of an earlier version are refused, since they cannot be migrated.
+    ///
+    /// ```
+    /// use mrtr_sqlite::SqliteTaskStore;
+    /// use mrtr_tasks::TaskStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tasks.sqlite");
+    /// # drop(SqliteTaskStore::open(&path)?);
+    /// let store = SqliteTaskStore::open_to_read(path)?;
+    /// assert!(store.list(None, None, 10).await?.is_empty());
+    /// assert!(store.sweep(10).await.is_err());
+    /// # Ok(()) }
+    /// ```
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, SqliteOpenError> {
+        let path = path.as_ref();
+        let opened = open_to_read(path, Needed::Tasks)
+            .and_then(|(file, reading)| Self::over(file, reading, path, Arc::new(SystemClock::default())));
+        opened.map_err(SqliteOpenError::at(path))
     }
 
     /// Makes the store over an open file, with the threads that it needs.
-    pub(crate) fn over(file: File, path: &Path, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
-        let readers = Arc::new(Readers::new(path.to_owned())?);
+    pub(crate) fn over(
+        file: File,
+        reading: Reading,
+        path: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, SqliteOpenErrorKind> {
+        let readers = Arc::new(Readers::new(path.to_owned(), reading)?);
         let (sender, changes) = watch::channel(readers.last_change()?);
         let writer = Arc::new(Writer::start(|jobs| Worker::new(file, Arc::clone(&clock), jobs, sender))?);
         let (reads, to_read) = mpsc::channel::<Read>();

@@ -10,7 +10,7 @@ use mrtr_state::single_use::SingleUseError;
 use mrtr_tasks::store::StoreError;
 use tokio::sync::oneshot;
 
-use crate::SqliteOpenError;
+use crate::SqliteOpenErrorKind;
 use crate::single_use::Tokens;
 use crate::tasks::Tables;
 use crate::worker::{Job, Worker};
@@ -112,7 +112,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(worker: impl FnOnce(mpsc::Receiver<Job>) -> Worker) -> Result<Self, SqliteOpenError> {
+    pub(crate) fn start(worker: impl FnOnce(mpsc::Receiver<Job>) -> Worker) -> Result<Self, SqliteOpenErrorKind> {
         let (jobs, received) = mpsc::channel();
         let worker = worker(received);
         let thread = JoinedOnDrop::start("mrtr-sqlite", move || worker.run())?;
@@ -178,8 +178,8 @@ impl SqliteKeeper {
 pub(crate) struct JoinedOnDrop(Option<JoinHandle<()>>);
 
 impl JoinedOnDrop {
-    pub(crate) fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<Self, SqliteOpenError> {
-        let thread = thread::Builder::new().name(name.to_owned()).spawn(run).map_err(SqliteOpenError::Thread)?;
+    pub(crate) fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<Self, SqliteOpenErrorKind> {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run).map_err(SqliteOpenErrorKind::Thread)?;
         Ok(Self(Some(thread)))
     }
 }

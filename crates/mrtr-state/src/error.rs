@@ -213,12 +213,18 @@ pub enum KeyError {
          write an id of this deployment before the `=` of its keys, such as `shop-eu`"
     )]
     ReservedAudience,
-    /// The environment variable is not set, or is not text.
+    /// The environment variable is not set.
     #[error(
-        "the environment variable {0} is not set to text: set it to AUDIENCE=ID:BASE64, \
+        "the environment variable {0} is not set: set it to AUDIENCE=ID:BASE64, \
          as by `export {0}=\"my-server=k1:$(openssl rand -base64 32)\"`"
     )]
     NoVariable(String),
+    /// The environment variable is set to bytes that are not text.
+    #[error(
+        "the environment variable {0} is not text in UTF-8: set it to AUDIENCE=ID:BASE64, \
+         as by `export {0}=\"my-server=k1:$(openssl rand -base64 32)\"`"
+    )]
+    VariableNotText(String),
     /// The text of the environment variable cannot be used.
     #[error("the environment variable {variable}: {problem}")]
     Variable {
@@ -236,10 +242,7 @@ pub enum KeyError {
         problem: Box<KeyError>,
     },
     /// The file could not be read.
-    #[error(
-        "the key file {path} cannot be read: it is a text of AUDIENCE=ID:BASE64, \
-         and `openssl rand -base64 32` makes the BASE64"
-    )]
+    #[error("the key file {path} cannot be read")]
     Unreadable {
         /// The file.
         path: std::path::PathBuf,

@@ -1,5 +1,6 @@
 //! Sealing a state, and the only way to open one.
 
+use std::env::VarError;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -123,7 +124,10 @@ impl Sealer {
     /// assert!(matches!(Sealer::from_env("SHOP_KEYS"), Err(KeyError::NoVariable(_))));
     /// ```
     pub fn from_env(variable: &str) -> Result<Self, KeyError> {
-        let text = std::env::var(variable).map_err(|_| KeyError::NoVariable(variable.to_owned()))?;
+        let text = std::env::var(variable).map_err(|error| match error {
+            VarError::NotPresent => KeyError::NoVariable(variable.to_owned()),
+            VarError::NotUnicode(_) => KeyError::VariableNotText(variable.to_owned()),
+        })?;
         Self::from_text(&Zeroizing::new(text))
             .map_err(|problem| KeyError::Variable { variable: variable.to_owned(), problem: problem.into() })
     }

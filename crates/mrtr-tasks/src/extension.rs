@@ -1,11 +1,13 @@
 //! The extension that adds tasks to a server: what it declares, its methods, and the calls that it takes over.
 
+use std::error::Error;
+
 use async_trait::async_trait;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::tasks::extension;
 use mrtr_schema::{Feature, Json, JsonObject, Revision, ServerCapabilities};
-use mrtr_server::ProtocolError;
 use mrtr_server::extend::{Extension, ExtensionNotices, ExtensionReply, ExtensionRequest, Host, OfferedCall};
+use mrtr_server::{ProtocolError, TaskPolicy};
 
 use crate::create::{can_have_task, core_capability};
 use crate::tasks::Tasks;
@@ -29,9 +31,10 @@ impl Extension for Tasks {
         }
     }
 
-    fn attached(&self, host: Host) {
-        self.attach(host);
+    fn attached(&self, host: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.attach(host)?;
         self.start();
+        Ok(())
     }
 
     fn shutdown_begins(&self) {
@@ -83,10 +86,14 @@ impl Extension for Tasks {
     }
 
     fn may_become_task(&self, call: &OfferedCall<'_>) -> bool {
-        can_have_task(call)
+        call.tasks() != TaskPolicy::Never && can_have_task(call)
     }
 
     async fn continue_as_task(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
+        // No instance would run the task of a tool that never becomes one, and no other client could follow it.
+        if !self.may_become_task(call) {
+            return Ok(None);
+        }
         self.create(call).await.map(Some)
     }
 }

@@ -52,6 +52,12 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         TaskOptions::DEFAULT_STORE_BYTES
     }
 
+    /// Returns true if what is kept outlives this process, unless the operator removes it. True by default. If it does
+    /// and the server's keys do not, the log warns that tasks are stored unsealed.
+    fn outlives_process(&self) -> bool {
+        true
+    }
+
     /// Keeps a new task, unless its owner has one for this flow: then it returns that one. The new one is stamped with
     /// the store's time.
     ///

@@ -20,7 +20,8 @@ use crate::store::{Run, StoreError, TaskStore};
 use crate::vault::Vault;
 
 /// Runs calls of tools as tasks: they continue without their client, ask through their task, and survive a restart of
-/// the server if the store does. Clones share one state.
+/// the server if the store does. Clones share one state, which is that of one server: several servers have each a value
+/// of their own, which may share a store.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
@@ -152,13 +153,15 @@ impl Tasks {
         });
     }
 
-    pub(crate) fn attach(&self, host: Host) {
+    /// Makes the tasks those of a server. A second server is refused: this one's handlers would answer its calls.
+    pub(crate) fn attach(&self, host: Host) -> Result<(), &'static str> {
         let sealer = host.sealer();
         let audience = sealer.as_ref().map(|sealer| sealer.audience().to_owned()).unwrap_or_default();
-        let attached = Attached { host, vault: Vault::new(sealer), audience };
-        if self.0.attached.set(attached).is_err() {
-            tracing::error!("one value of `Tasks` serves one server: this one has another already");
-        }
+        let attached = Attached { host, vault: Vault::new(sealer, self.0.store.outlives_process()), audience };
+        self.0.attached.set(attached).map_err(|_| {
+            "one value of `Tasks` serves one server, and this one has another already: \
+             give each server a `Tasks::with_options` of its own; they may share a store"
+        })
     }
 }
 

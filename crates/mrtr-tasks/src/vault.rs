@@ -45,9 +45,10 @@ pub(crate) enum Unreadable {
 }
 
 impl Vault {
-    pub(crate) fn new(sealer: Option<Sealer>) -> Self {
+    /// `outlives_process` says it of the store.
+    pub(crate) fn new(sealer: Option<Sealer>, outlives_process: bool) -> Self {
         let sealer = sealer.filter(Sealer::outlives_process);
-        if sealer.is_none() {
+        if sealer.is_none() && outlives_process {
             tracing::warn!("tasks are stored unsealed: the server has no keys that outlive this process");
         }
         Self(sealer)

@@ -183,8 +183,9 @@ const NEXT: [(&str, &str); 3] = [
     ("tour --story echo-task --json", "one story alone, as JSON"),
 ];
 
-const DOCS: &str = "README.md has a server and a client of your own in ten lines each, docs/HOSTS.md what to paste \
-                    into Claude, VS Code and others.";
+const DOCS: &str = "https://github.com/mrtr-rs/mrtr#readme shows how to write a server and a client. \
+                    https://github.com/mrtr-rs/mrtr/blob/main/docs/HOSTS.md has the settings for Claude, VS Code and \
+                    others.";
 
 #[cfg(test)]
 mod tests {

@@ -117,8 +117,11 @@ impl Totals {
 
     fn sentence(&self) -> String {
         let Self { passed, refused, lenient, not_defined, failed } = self;
+        let examples = if *passed == 1 { "example" } else { "examples" };
+        let (counter_examples, were) =
+            if *refused == 1 { ("counter-example", "was") } else { ("counter-examples", "were") };
         format!(
-            "{passed} examples passed, {refused} counter-examples were refused, {lenient} passed leniently only, \
+            "{passed} {examples} passed, {refused} {counter_examples} {were} refused, {lenient} passed leniently only, \
              {not_defined} of types not defined here, {failed} failed"
         )
     }

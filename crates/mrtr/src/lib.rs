@@ -4,6 +4,8 @@
 #![cfg_attr(all(feature = "server", feature = "client", feature = "http"), doc = include_str!("../README.md"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[doc(hidden)]
+pub mod __data;
 #[cfg(feature = "logging")]
 mod logging;
 pub mod prelude;

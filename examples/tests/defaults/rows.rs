@@ -55,7 +55,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_client::Limits::state_only_rounds", count(limits.state_only_rounds), &[(CLIENT, "{} replies in a row that ask nothing"), (LIMITS, "the server is busy. {} by default")]),
         row("mrtr_client::Limits::backoff", time(limits.backoff), &[(LIMITS, "by half. {} by default")]),
         row("mrtr_client::Limits::url_pause", time(limits.url_pause), &[(CLIENT, "{} before a URL is shown again"), (LIMITS, "as much as a half. {} by default")]),
-        row("mrtr_client::Limits::exchange", time(limits.exchange), &[(CLIENT, "{} for each exchange"), (LIMITS, "the server may take. {} by default")]),
+        row("mrtr_client::Limits::exchange", time(limits.exchange), &[(CLIENT, "{} for each exchange"), (LIMITS, "do not prolong it. {} by default")]),
         row("mrtr_client::Limits::probe", time(limits.probe), &[(CLIENT, "{} for a probe over stdio"), (LIMITS, "answered before it. {} by default")]),
         row("mrtr_client::Limits::questions", count(limits.questions), &[(CLIENT, "{} questions at once"), (LIMITS, "ask for in one round. {} by default")]),
         row("mrtr_client::Limits::state_bytes", bytes(limits.state_bytes), &[(CLIENT, "{} of state"), (LIMITS, "state that is taken, in bytes. {} by default")]),

@@ -35,7 +35,10 @@ fn every_message_of_the_page_stands_in_the_code() {
     // A long text may be a part of a longer one, such as of code that a macro makes.
     let is_part = |message: &String| message.len() > 40 && literals.iter().any(|text| text.contains(message));
     let stands = |message: &String| literals.contains(message) || is_part(message);
-    let missing: Vec<_> = shown.iter().filter(|(message, _)| message.len() < 7 || !stands(message)).collect();
+    let rustc = rustc_says();
+    let is_rustcs = |message: &String| rustc.lines().any(|line| has_parts(line, message));
+    let missing: Vec<_> =
+        shown.iter().filter(|(message, _)| message.len() < 7 || !(stands(message) || is_rustcs(message))).collect();
     let lines = missing.iter().map(|(message, line)| format!("docs/{PAGE}:{line}: no source says {message:?}\n"));
     assert!(missing.is_empty(), "{}", lines.collect::<String>());
 }
@@ -84,6 +87,24 @@ fn shown() -> Vec<(String, usize)> {
         }
     }
     shown
+}
+
+/// What the compiler says of the mistakes that other tests make on purpose.
+fn rustc_says() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/mrtr-server/tests/compile_fail");
+    let paths = folder.read_dir().expect("the folder can be read").map(|entry| entry.expect("it can be read").path());
+    let said = paths.filter(|path| path.extension().is_some_and(|extension| extension == "stderr"));
+    said.map(|path| fs::read_to_string(path).expect("it can be read")).collect()
+}
+
+/// Returns true if a line has the fixed parts of a message, in their order.
+fn has_parts(line: &str, message: &str) -> bool {
+    let mut rest = line;
+    message.split(VARIABLE).all(|part| {
+        let found = rest.split_once(part);
+        rest = found.map_or("", |(_, after)| after);
+        found.is_some()
+    })
 }
 
 /// The page, with the bars that a table needs escaped.

@@ -5,16 +5,18 @@
 #![allow(clippy::unused_async, reason = "what stands in for a bank or a shop is asked over the network in earnest")]
 
 mod backups;
+mod callers;
 mod deployment;
 mod effects;
 mod errors;
 mod flows;
 mod forms;
-mod host_calls;
-mod host_forms;
-mod host_transport;
+mod host_page;
 mod hosts;
+mod imports;
+mod lists;
 mod mermaid;
+mod own_pages;
 mod page;
 mod sdk;
 mod servers;
@@ -112,10 +114,13 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn its_own_programs_take_in_mrtr_and_tokio_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
-    for name in ["deployment", "flows", "forms", "host_calls", "host_forms", "hosts", "servers", "tasks", "testing"] {
+    let pages =
+        ["callers", "deployment", "flows", "forms", "host_page", "hosts", "lists", "servers", "tasks", "testing"];
+    let of_hosts = ["host_page/calls", "host_page/forms", "host_page/transport"];
+    for name in pages.into_iter().chain(of_hosts) {
         let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");
         for line in source.lines().filter(|line| line.starts_with("use ")) {
-            let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::"];
+            let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::", "use super::"];
             assert!(ours.iter().any(|name| line.starts_with(name)), "{name}.rs: {line}");
         }
     }

@@ -26,7 +26,11 @@ pub(crate) const GUIDE: Page = Page {
 /// The guide's own page comes first: a block that several pages show is found there.
 pub(crate) const PAGES: [Page; 7] = [
     GUIDE,
-    Page { path: "guide/SERVERS.md", text: include_str!("../../../docs/guide/SERVERS.md"), commands: &[] },
+    Page {
+        path: "guide/SERVERS.md",
+        text: include_str!("../../../docs/guide/SERVERS.md"),
+        commands: &[("curl -s http://127.0.0.1:8000/mcp", "the_lines_for_curl_get_a_prompt")],
+    },
     Page { path: "guide/HOSTS.md", text: include_str!("../../../docs/guide/HOSTS.md"), commands: &[] },
     Page {
         path: "guide/DEPLOYMENT.md",
@@ -102,7 +106,8 @@ pub(crate) fn blocks(tag: &'static str) -> impl Iterator<Item = Block> {
 /// The files that blocks of Rust may stand in: each is compiled, and run by a test or a command of contributors.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [examples.to_owned(), examples.join("tests/guide"), examples.join("../xtask/peers/src")];
+    let guide = examples.join("tests/guide");
+    let folders = [examples.to_owned(), guide.join("host_page"), guide, examples.join("../xtask/peers/src")];
     let mut sources = Vec::new();
     for folder in folders {
         for entry in folder.read_dir().expect("the folder can be read") {
@@ -123,7 +128,7 @@ pub(crate) fn tests() -> String {
     folders.into_iter().map(|folder| rust_below(&folder)).collect()
 }
 
-fn rust_below(folder: &Path) -> String {
+pub(crate) fn rust_below(folder: &Path) -> String {
     let mut text = String::new();
     for entry in folder.read_dir().expect("the folder can be read") {
         let path = entry.expect("it can be read").path();

@@ -1,6 +1,7 @@
 //! Page "Servers": schemas and definitions by hand, questions to models, changes, settings, and tests as a user.
 
 use std::num::NonZeroUsize;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,14 +9,14 @@ use mrtr::prelude::*;
 use mrtr::schema::content::{Annotations, Fraction, Role};
 use mrtr::schema::prompts::PromptArgument;
 use mrtr::schema::roots::ListRootsRequest;
-use mrtr::schema::sampling::{CreateMessageParams, SamplingMessage};
+use mrtr::schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
 use mrtr::schema::subscriptions::SubscriptionFilter;
 use mrtr::schema::tools::{InputSchema, OutputSchema};
 use mrtr::schema::{
     CacheScope, CachingHints, CallToolResult, ClientCapabilities, Icon, LoggingLevel, Method, NamespacedInput,
     Tool as Definition,
 };
-use mrtr::serde_json::Map;
+use mrtr::serde_json::{self, Map};
 use mrtr::server::flow::{SamplingTools, StopReason};
 use mrtr::server::handler::{Completing, IntoOutput, Output};
 use mrtr::server::transport::{HeaderClaim, LegacyReply, Received};
@@ -27,6 +28,7 @@ use mrtr::tasks::store::MemoryTaskStore;
 use tokio::sync::Notify;
 
 use crate::effects::Effects;
+use crate::page;
 
 #[data]
 struct Query {
@@ -391,6 +393,11 @@ async fn a_model_is_asked_and_calls_a_tool() -> Result<()> {
     let call = client.call_tool("summarize", json!({ "text": "A long text" })).await;
     assert_eq!(call.answer_raw("summary", says("Short.")).send().await.expect_text(), "Short.");
 
+    let text: SamplingContent = serde_json::from_value(json!({ "type": "text", "text": "Brief." }))?;
+    let brief = CreateMessageResult::new(Role::Assistant, text, "m");
+    let call = client.call_tool("summarize", json!({ "text": "A long text" })).await;
+    assert_eq!(call.answer("summary", &brief).send().await.expect_text(), "Brief.");
+
     let call = client.call_tool("research", json!({})).await;
     let uses = json!({ "role": "assistant", "model": "m", "stopReason": "toolUse",
         "content": [{ "type": "tool_use", "id": "1", "name": "search", "input": { "words": "tower" } }] });
@@ -398,6 +405,31 @@ async fn a_model_is_asked_and_calls_a_tool() -> Result<()> {
     call.expect_asked(&["research.2"]);
     assert_eq!(call.answer_raw("research.2", says("330 m")).send().await.expect_text(), "330 m");
     assert_eq!(searched.noted(), ["tower"]);
+    Ok(())
+}
+
+#[data]
+struct Review {
+    language: String,
+}
+
+async fn review(_: Flow, Review { language }: Review) -> Result<String> {
+    Ok(format!("Review this {language} code."))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lines_for_curl_get_a_prompt() -> Result<()> {
+    let server = Server::builder("teacher", "1.0.0").prompt(Prompt::new("review", review)).build()?;
+    let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
+    let address = bound.address()?.to_string();
+    let serving = tokio::spawn(bound.run(std::future::pending()));
+    let lines = page::blocks("sh").find(|block| block.contains("prompts/get")).ok_or("the page has them")?;
+    let script = lines.text.replace("127.0.0.1:8000", &address);
+    let run = move || Command::new("sh").args(["-e", "-c", &script]).output();
+    let output = tokio::task::spawn_blocking(run).await??;
+    let reply: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(reply["result"]["messages"][0]["content"]["text"], "Review this Rust code.", "{reply}");
+    serving.abort();
     Ok(())
 }
 

@@ -123,7 +123,7 @@ async fn a_task_that_an_operator_helps_runs_again() -> Result<()> {
     run_again(&tasks, &set_aside).await?;
     let runs_again = async { waits_after(set_aside.runs).await.map(drop) };
     only_run(&tasks, async {
-        tokio::time::timeout(limit, runs_again).await.expect("it runs in time").expect("it is there")
+        tokio::time::timeout(limit, runs_again).await.expect("it runs in time").expect("it is there");
     })
     .await;
     Ok(())

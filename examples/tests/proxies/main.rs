@@ -10,9 +10,10 @@ mod shop;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use mrtr::prelude::*;
 use proxy::{CADDY, NGINX, Proxy, Recipe};
-use shop::{Dying, Shop, call};
+use shop::{Deployed, Dying, Shop, call};
 
 const BOTH: [&Recipe; 2] = [&NGINX, &CADDY];
 
@@ -120,6 +121,46 @@ async fn calls_go_past_an_instance_that_is_not_ready() {
         assert_eq!(proxy.post("mcp.example.com", &call("hello")).send().await.unwrap().status(), 200);
     }
     assert_eq!(ending.calls(), 0);
+}
+
+/// One instance after the other gets SIGTERM and is started again, while three clients call through each proxy. A call
+/// fails only if it is on its way in the moment in which its instance closes the connection: nobody knows then if it
+/// arrived, so it is not repeated. A client has one call at a time, and so at most one such call for each instance.
+#[tokio::test]
+async fn calls_are_answered_while_the_instances_are_replaced_one_by_one() {
+    // A fraction of the times of the recipes; the notice is longer than any, and so is the wait between two instances.
+    let shorter: [&[_]; 2] = [
+        &[("keepalive_timeout 4s", "keepalive_timeout 400ms")],
+        &[("health_interval 2s", "health_interval 200ms"), ("keepalive 4s", "keepalive 400ms")],
+    ];
+    let mut instances = [(); 2].map(|()| Deployed::start(Duration::from_secs(1)));
+    let addresses = instances.each_ref().map(Deployed::address);
+    let proxies = BOTH.into_iter().zip(shorter);
+    let proxies: Vec<_> = proxies.filter_map(|(recipe, shorter)| Proxy::start(recipe, addresses, shorter)).collect();
+    let replacing = tokio::task::spawn_blocking(move || {
+        for instance in &mut instances {
+            instance.replace();
+            // As the page says, until Caddy has found the new instance ready.
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        instances
+    });
+    let calls = proxies.iter().flat_map(|proxy| [proxy; 3]).map(async |proxy| {
+        let client = proxy.client(None);
+        let (mut failed, mut last) = (Vec::new(), 20);
+        while last > 0 {
+            last -= usize::from(replacing.is_finished());
+            let response = proxy.post_by(&client, "mcp.example.com", &call("export")).send().await.unwrap();
+            let (status, reply) = (response.status(), response.text().await.unwrap());
+            if !reply.contains("12 orders are exported") {
+                assert_eq!(status, 502, "{reply}");
+                failed.push(reply);
+            }
+        }
+        assert!(failed.len() <= addresses.len(), "{failed:?}");
+    });
+    join_all(calls).await;
+    drop(replacing.await.unwrap());
 }
 
 /// An endpoint that runs four requests gives one caller three. The proxy says which requests are of one caller.

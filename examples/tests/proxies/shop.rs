@@ -1,11 +1,13 @@
 //! The instances behind a proxy: one that serves, and one that dies of each request.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr::prelude::*;
+use mrtr_fixtures::Program;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -84,6 +86,43 @@ impl Drop for Shop {
         self.serving.abort();
     }
 }
+
+/// The page's own server as a process, whose tool `export` is done at once.
+pub(crate) struct Deployed {
+    /// `None` while it is replaced.
+    program: Option<Program>,
+    address: SocketAddr,
+    notice: Duration,
+}
+
+impl Deployed {
+    pub(crate) fn start(notice: Duration) -> Self {
+        let program = Program::start(DRAINING, |command, address| set(command, address, notice));
+        Self { address: program.address(), program: Some(program), notice }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends it as a platform does, and starts another at its address.
+    pub(crate) fn replace(&mut self) {
+        let program = self.program.take().unwrap();
+        program.terminate();
+        let (status, printed) = program.wait();
+        assert!(status.success(), "{status}: {printed}");
+        let mut command = Command::new(DRAINING);
+        set(&mut command, self.address, self.notice);
+        self.program = Some(Program::start_at(self.address, command));
+    }
+}
+
+fn set(command: &mut Command, address: SocketAddr, notice: Duration) {
+    command.env("SHOP_ADDRESS", address.to_string()).env("SHOP_NOTICE_MS", notice.as_millis().to_string());
+    command.env("MRTR_STATE_KEYS", "shop=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").env("WAREHOUSE_MS", "5");
+}
+
+const DRAINING: &str = env!("CARGO_BIN_EXE_draining");
 
 /// An instance that answers probes, and closes its connection without a word when it has read the head of a call.
 pub(crate) struct Dying {

@@ -108,8 +108,7 @@ async fn main() -> anyhow::Result<()> {
         Ok(result) => println!("result: {}", result.text()),
         Err(error) => {
             let open = error.pending().map(|pending| pending.unanswered().collect::<Vec<_>>().join(", "));
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            println!("error: {error}: {} (open: {})", cause.unwrap_or_default(), open.unwrap_or_default());
+            println!("error: {error} (open: {})", open.unwrap_or_default());
         }
     }
     Ok(())

@@ -144,8 +144,13 @@ fn esc_declines() {
     person.sees("User name");
     person.types(ESC);
     person.sees("Decline: say no to the server");
+    // Esc in the menu goes back.
     person.types(ESC);
-    assert_eq!(person.hears("result: "), "declined");
+    person.sees("User name");
+    person.sees("Esc for no answer");
+    person.types("ada");
+    person.types(ENTER);
+    assert_eq!(person.hears("result: "), "hello ada");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) static FAULTS: [Fault; 8] = [
         scenario: "mixed",
         era: Era::Legacy,
         transports: &[Transport::Http],
-        seen: "nothing came in time",
+        seen: "no result came within",
         what: "`ServerSession.list_roots` does not say which call it belongs to, so the request goes to the stream of a \
                GET. A client need not open one, and ours does not",
         clause: ON_STREAMS,
@@ -50,7 +50,7 @@ pub(crate) static FAULTS: [Fault; 8] = [
         scenario: "mixed",
         era: Era::Legacy,
         transports: &[Transport::Http],
-        seen: "nothing came in time",
+        seen: "no result came within",
         what: "`ServerSession.list_roots`, which FastMCP takes from Python 2.x, does not say which call it belongs to either",
         clause: ON_STREAMS,
         evidence: Evidence::OtherStream,

@@ -30,6 +30,13 @@ impl<'a> Wanted<'a> {
         types.iter().find_map(|kind| as_type(kind, text))
     }
 
+    /// The reason why a text is no JSON, where only JSON will do.
+    pub(super) fn json_error(&self, text: &str) -> Option<serde_json::Error> {
+        let types = self.types();
+        let takes_json = !types.is_empty() && types.iter().all(|kind| matches!(*kind, "array" | "object"));
+        serde_json::from_str::<Value>(text).err().filter(|_| takes_json && self.options().is_empty())
+    }
+
     /// The types; those that take fewer texts come first. It is empty if any type will do.
     fn types(&self) -> Vec<&'a str> {
         let mut types = types_of(self.schema, self.root);
@@ -133,8 +140,11 @@ fn as_type(kind: &str, text: &str) -> Option<Value> {
 }
 
 fn is_whole(value: &Value) -> bool {
-    value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() <= MOST_EXACT)
 }
+
+/// Whole numbers above this one may be changed when they are read: the tool would get another than was written.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn types_of<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     match schema.get("type") {

@@ -19,6 +19,15 @@ fn every_command_shows_an_example() {
 }
 
 #[test]
+fn the_help_of_a_rotation_says_when_each_step_is_due() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = run(folder.path(), &["keys", "rotate", "--help"]).out;
+    for said in ["once every instance has it", "an hour, unless the server's author set another", "Print help\n"] {
+        assert!(help.contains(said), "{said}: {help}");
+    }
+}
+
+#[test]
 fn shells_are_helped_to_complete() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish"] {

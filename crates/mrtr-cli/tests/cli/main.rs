@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod asking;
+mod bank;
 mod demo;
 mod errors;
 mod help;
+mod kept;
 mod keys;
 mod person;
 mod postgres;
@@ -13,6 +15,7 @@ mod program;
 mod putting_down;
 mod saved_files;
 mod scripts;
+mod serving;
 mod state;
 mod stub;
 mod tasks;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
@@ -46,12 +47,19 @@ fn a_call_is_put_down_by_choice_and_keeps_what_was_answered() {
     put_down.says(
         4,
         &[
-            "the call stopped at a question: it asks for `duplicate_of`",
-            "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number)",
-            "the call is saved: mrtr resume later.json",
+            "saved: later.json\n",
+            "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number, at least 1)",
+            "  → mrtr resume later.json\n",
+            "the server ended with this command, and must have kept its keys in a file",
         ],
     );
     assert_eq!(put_down.out, "");
+    assert!(!put_down.err.contains("error:"), "it is what the person asked for: {}", put_down.err);
+    // The file is for this call alone.
+    run(folder.path(), &call).says(
+        2,
+        &["later.json holds another saved call", "mrtr resume later.json", "rm later.json", "give --save another name"],
+    );
     let resumed = run_with(
         folder.path(),
         &["resume", "later.json", "--answers", "-", "--keep"],
@@ -92,10 +100,97 @@ fn a_call_whose_server_was_restarted_without_keys_says_so() {
         1,
         &[
             "the server answered: The request state is not valid (-32602)",
-            "most likely its server was restarted, and its key ended with the process: MRTR_STATE_KEYS keeps keys",
-            "or the call waited longer than an hour",
+            "the server was restarted without its keys, or has others now (mrtr serve --state-keys FILE keeps them)",
+            "or the call was answered before",
+            "or it waited too long: more than an hour",
+            "or its file was changed",
+            "the file of the call stays; to remove it: rm call.json",
         ],
     );
+    assert!(folder.path().join("call.json").exists());
+}
+
+#[test]
+fn a_task_that_its_server_lost_has_remedies_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let port = demo.port();
+    run(folder.path(), &["call", &demo.url, "echo", "--save", "my echo.json"])
+        .says(4, &["saved: my echo.json", "  → mrtr resume 'my echo.json'\n"]);
+    demo.kill();
+    let _demo = Demo::start_with(folder.path(), &["--port", &port]);
+    let lost =
+        "the server was restarted without its tasks or its keys (mrtr serve --db FILE --state-keys FILE keeps both)";
+    let resumed = run(folder.path(), &["resume", "my echo.json"]);
+    resumed.says(1, &["Unknown task (-32602)", lost, "to remove it: rm 'my echo.json'"]);
+    assert!(!resumed.err.contains("the call is saved"), "{}", resumed.err);
+    run(folder.path(), &["resume", "my echo.json", "--cancel"]).says(1, &["Unknown task (-32602)", lost]);
+}
+
+/// A server that never sees that a page was visited. It asks for two pages in turns, so that no round is put off.
+fn asks_for_visits() -> Stub {
+    let rounds = AtomicU32::new(0);
+    Stub::start(move |message, _| {
+        if message["method"] == "tools/list" {
+            return Some(("200 OK", list(message)));
+        }
+        let url = ["https://example.com/a", "https://example.com/b"][rounds.fetch_add(1, Relaxed) as usize % 2];
+        let params = json!({ "mode": "url", "message": "Connect\nyour account", "url": url });
+        let result = json!({ "resultType": "input_required", "requestState": "sealed",
+            "inputRequests": { "connect": { "method": "elicitation/create", "params": params } } });
+        Some(("200 OK", json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()))
+    })
+}
+
+#[test]
+fn a_page_that_a_file_agrees_to_is_shown_once_and_the_call_is_saved_at_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran =
+        run_with(folder.path(), &["call", &asks_for_visits().url, "wait", "--answers", "-"], r#"{"connect": true}"#);
+    ran.says(
+        4,
+        &[
+            "the server still asks after 10 rounds",
+            "visit the page, then resume the call",
+            "the call is saved: mrtr resume mrtr-wait.call.json",
+        ],
+    );
+    for page in ["a", "b"] {
+        let shown = format!("\nconnect: Connect\n    | your account (visit https://example.com/{page})\n");
+        assert_eq!(format!("\n{}", ran.err).matches(&shown).count(), 1, "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_is_not_sent_and_a_misspelt_key_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = asks_for_visits();
+    let call = ["call", &stub.url, "wait", "--answers", "-"];
+    run_with(folder.path(), &call, r#"{"connect": {"x": 1}, "logn": {}}"#).says(
+        4,
+        &[
+            "`connect` was not answered: its answer is not one to a page",
+            r#"a page takes true, false, "decline" or "cancel""#,
+            "in --answers, never asked: logn",
+            // The first question still: nothing was answered.
+            "asked: connect: Connect\n    | your account (visit https://example.com/a)",
+        ],
+    );
+}
+
+#[test]
+fn ctrl_c_before_the_call_says_that_nothing_was_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let (asked, asks) = std::sync::mpsc::channel();
+    let stub = Stub::start(move |_, _| {
+        asked.send(()).unwrap();
+        None
+    });
+    let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait"]);
+    asks.recv().unwrap();
+    person.types(CTRL_C);
+    person.sees("interrupted before the tool was called");
+    assert_eq!(person.waits().1, 130);
 }
 
 /// The first of the questions has no answer, and the person does not agree to a page that may not be opened.
@@ -121,7 +216,7 @@ fn a_call_that_is_put_down_keeps_every_answer_that_it_was_given() {
     });
     let call = ["call", &stub.url, "wait", "--save", "call.json", "--answers", "-"];
     let given = r#"{ "b": { "word": "bee" }, "c": "decline", "d": "accept", "e": "accept" }"#;
-    run_with(folder.path(), &call, given).says(4, &["`a`"]);
+    run_with(folder.path(), &call, given).says(4, &["saved: call.json", "asked: a: "]);
     let saved: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("call.json")).unwrap()).unwrap();
     let saved = saved.to_string();
     assert!(saved.contains("bee") && saved.contains("decline"), "{saved}");
@@ -193,6 +288,9 @@ fn what_is_no_saved_call_is_not_gone_on_with() {
     resume(&saved.replace("\"format\": 1", "\"format\": 9")).says(1, &["saved in format 9", "make the call again"]);
     resume(&saved.replace("2026-07-28", "1999-01-01")).says(1, &["cannot be resumed", "make the call again"]);
     run(folder.path(), &["resume", "nothing.json"]).says(1, &["nothing.json cannot be read: No such file"]);
+    let in_folder = run(folder.path(), &["resume", "."]);
+    in_folder.says(1, &[". is a folder, and not a saved call"]);
+    assert!(!in_folder.err.contains("chmod"), "{}", in_folder.err);
 
     fs::write(&path, &saved).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
@@ -209,6 +307,7 @@ fn a_call_whose_server_has_other_keys_is_made_again() {
     let _demo = Demo::start_with(folder.path(), &["--port", &port]);
     let resumed = run_with(folder.path(), &["resume", "call.json", "--answers", "-"], ADA);
     resumed.says(1, &["The request state is not valid (-32602)", "make the call again"]);
+    assert!(!resumed.err.contains("the call is saved"), "{}", resumed.err);
 }
 
 /// A file of keys, made by the program itself.

@@ -30,7 +30,7 @@ fn a_file_of_another_user_is_not_resumed() {
         _ => "/etc/passwd",
     };
     let refused = run_with(folder.path(), &["resume", file, "--answers", "-"], ADA);
-    refused.says(1, &[&format!("{file} belongs to another user"), "make a copy of your own"]);
+    refused.says(1, &[&format!("{file} belongs to another user"), "resume a copy"]);
     assert!(!refused.err.contains("going on"), "no server is called: {}", refused.err);
     assert!(mine.exists());
     // The copy belongs to the user.
@@ -92,7 +92,7 @@ fn of_parallel_resumes_one_goes_on_and_the_other_is_told() {
     let mut first = Person::types_command(folder.path(), &resume);
     answers.recv().unwrap();
     let told = "another process resumes the call in call.json";
-    run(folder.path(), &resume).says(1, &[told, "wait for that process to end"]);
+    run(folder.path(), &resume).says(1, &[told, "wait until that process ends"]);
     run(folder.path(), &["resume", "call.json", "--cancel"]).says(1, &[told]);
     let over = ["call", &stub.url, "wait", "--save", "call.json"];
     run(folder.path(), &over).says(1, &[told, "give --save another name"]);
@@ -150,6 +150,7 @@ fn neither_a_name_nor_a_password_alone_is_saved_or_shown() {
             run(folder.path(), &["call", &with_it(&demo.url), "weather", "city=Oslo", "--save", "call.json"]);
         put_down.says(4, &["the credentials in it are not saved"]);
         let saved = fs::read_to_string(folder.path().join("call.json")).unwrap();
+        fs::remove_file(folder.path().join("call.json")).unwrap();
         let nobody = run(folder.path(), &["call", &with_it("http://127.0.0.1:1/mcp"), "weather", "city=Oslo"]);
         nobody.says(1, &["http://127.0.0.1:1/mcp"]);
         for text in [&saved, &put_down.err, &nobody.err] {
@@ -191,7 +192,7 @@ fn a_call_of_one_command_line_does_not_go_on_at_another() {
         saved["target"]["stdio"]["command"].as_array_mut().unwrap().extend(["--db".into(), "tasks.sqlite".into()]);
     });
     let refused = resume(&[]);
-    refused.says(1, &["the call began at", "--trust-server"]);
+    refused.says(1, &["the call began at another command line than the file names: ", "--trust-server"]);
     resume(&["--trust-server"]).gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
 
     // As an older mrtr saved it.

@@ -35,6 +35,9 @@ fn every_kind_of_answer_can_be_written_down() {
         let booked = call("book_table", &answers);
         assert!(booked.out.contains(r#""guests":2,"#), "the default is filled in: {}{}", booked.out, booked.err);
     }
+    let unfit = content.replace("Fish", "Stones").replace("12-24", "13-24");
+    call("book_table", &format!(r#"{{"booking": {unfit}}}"#))
+        .says(4, &["the answer to `booking` does not fit the form: `day`: expected a date"]);
     let declined = call("connect", r#"{"connect": false}"#);
     declined.says(3, &["the tool failed:", "declined"]);
 }
@@ -44,8 +47,10 @@ fn an_answer_that_does_not_fit_is_not_sent_and_one_that_is_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::start(folder.path());
     let call = ["call", &demo.url, "weather", "city=Oslo", "--answers", "-"];
-    run_with(folder.path(), &call, r#"{"login": {"user": "a"}}"#)
-        .says(4, &["the answer to `login` does not fit the form", "mrtr resume mrtr-weather.call.json"]);
+    run_with(folder.path(), &call, r#"{"login": {"user": "a"}}"#).says(
+        4,
+        &["the answer to `login` does not fit the form: `user`: expected ", "mrtr resume mrtr-weather.call.json"],
+    );
     run_with(folder.path(), &call, "{}").says(
         4,
         &[
@@ -55,8 +60,8 @@ fn an_answer_that_does_not_fit_is_not_sent_and_one_that_is_missing_is_named() {
         ],
     );
     run_with(folder.path(), &call, "[]")
-        .says(2, &["the answers in - are not a JSON object", "\"decline\" or \"cancel\""]);
-    run_with(folder.path(), &call, "{").says(2, &["the answers in - are not JSON:"]);
+        .says(2, &["the answers from standard input are not a JSON object", "\"decline\" or \"cancel\""]);
+    run_with(folder.path(), &call, "{").says(2, &["the answers from standard input are not JSON:"]);
     let call = ["call", &demo.url, "weather", "city=Oslo", "--answers", "nothing.json"];
     run(folder.path(), &call).says(2, &["the answers in nothing.json cannot be read: No such file"]);
 }
@@ -66,17 +71,21 @@ fn a_model_and_roots_are_offered_by_flag_and_otherwise_not_declared() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::start(folder.path());
     let call = ["call", &demo.url, "summarise", "text=War and Peace"];
-    run(folder.path(), &call)
-        .says(1, &["The client did not declare a capability that this request needs: sampling", "--sample-with TEXT"]);
+    run(folder.path(), &call).says(
+        4,
+        &["the call needs answers to `sampling/createMessage`, and no option offers it here", "--sample-with TEXT"],
+    );
     let said = run(folder.path(), &[&call[..], &["--sample-with", "Brief."]].concat());
     said.gives("Brief. (says mrtr --sample-with)\n");
-    assert!(said.err.contains("asks a model: Sum this up in one sentence:"), "{}", said.err);
+    assert!(said.err.contains("asks a model: Sum this up in one sentence:\n    | War and Peace\n"), "{}", said.err);
     let command = "sh -c 'grep -o \"War and Peace\"'";
     run(folder.path(), &[&call[..], &["--sample-command", command]].concat()).gives("War and Peace (says sh)\n");
     let failed = run(folder.path(), &[&call[..], &["--sample-command", "false"]].concat());
-    failed.says(1, &["`summary` was not answered: `false`: exit status: 1"]);
+    failed.says(4, &["`summary` was not answered: `false`: exit status: 1"]);
     let missing = run(folder.path(), &[&call[..], &["--root", "no/such/folder"]].concat());
     missing.says(2, &["`no/such/folder` is not a root", "give a folder that exists"]);
+    let web = run(folder.path(), &[&call[..], &["--root", "http://x/"]].concat());
+    web.says(2, &["`http://x/` is not a root: a root is a folder", "give a folder that exists"]);
 
     let traced =
         |more: &[&str]| run(folder.path(), &[&call[..], &["--trace", "--sample-with", "x"], more].concat()).err;

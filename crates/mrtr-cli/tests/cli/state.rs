@@ -30,13 +30,18 @@ fn a_state_shows_its_header_and_with_its_keys_its_claims_and_no_answer_unasked()
         ", round 2",
         "anonymous",
         "of kind `mrtr`",
-        r#"(Answered, "resolution")"#,
+        "the answer to resolution\n",
         "(in ",
     ] {
         assert!(opened.out.contains(told), "{told}: {}{}", opened.out, opened.err);
     }
     assert!(!opened.out.contains("\"Duplicate\""), "{}", opened.out);
-    assert!(inspect(&["--keys", &keys, "--payload"]).out.contains("Duplicate"));
+    let shown = inspect(&["--keys", &keys, "--payload"]).out;
+    let line = shown.lines().find(|line| line.contains("the answer to resolution: {")).unwrap();
+    assert!(line.contains("Duplicate") && !shown.contains("\\u{"), "{shown}");
+    let of_file = run(folder.path(), &["state", "inspect", "--file", "call.json", "--keys", &keys, "--payload"]);
+    assert!(of_file.out.contains(line), "{}{}", of_file.out, of_file.err);
+    run(folder.path(), &["state", "inspect", "--file", &keys]).says(1, &["is not a call that mrtr saved"]);
 
     run(folder.path(), &["keys", "new", "others", "--id", "other"]);
     inspect(&["--keys", "others"])

@@ -34,7 +34,7 @@ fn a_folder_is_judged_file_by_file() {
     validate().says(2, &["it holds no <Type>/*.json", "folders are named for types"]);
     fs::write(folder.path().join("examples/Root/one.json"), r#"{"uri": "file:///src"}"#).unwrap();
     let right = validate();
-    assert!(right.code == Some(0) && right.out.contains("1 examples passed"), "{}{}", right.out, right.err);
+    assert!(right.code == Some(0) && right.out.contains("1 example passed"), "{}{}", right.out, right.err);
     fs::write(folder.path().join("examples/Root/two.json"), r#"{"uri": 7}"#).unwrap();
     let wrong = validate();
     assert!(

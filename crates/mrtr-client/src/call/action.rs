@@ -91,27 +91,28 @@ pub enum CallOutcome {
 /// use mrtr_client::Stop;
 ///
 /// assert_eq!(Stop::TooManyRounds(10).to_string(), "the server still asks after 10 rounds");
+/// assert_eq!(Stop::TooManyRounds(1).to_string(), "the server still asks after 1 round");
 /// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
     /// The server asks again, and the call has used all its rounds.
-    #[error("the server still asks after {0} rounds")]
+    #[error("the server still asks after {}", counted(.0, "round"))]
     TooManyRounds(u32),
     /// The server put the call off too often: it asked nothing, or was too busy.
-    #[error("the server deferred the call more than {0} times in a row")]
+    #[error("the server deferred the call more than {} in a row", counted(.0, "time"))]
     TooManyStateOnlyRounds(u32),
     /// The server asks only for kinds of input that this client does not know.
     #[error("the server asks for inputs that this client does not know: {}", listed(.0))]
     Unanswerable(Vec<String>),
     /// The server asks for more at once than this client takes.
-    #[error("the server asks {0} questions at once, more than this client accepts")]
+    #[error("the server asks {} at once, more than this client accepts", counted(.0, "question"))]
     TooManyQuestions(usize),
     /// The state is longer than this client takes.
-    #[error("the state has {0} bytes, more than this client accepts")]
+    #[error("the state has {}, more than this client accepts", counted(.0, "byte"))]
     StateTooLong(usize),
     /// The reply is longer than this client takes.
-    #[error("the reply has {0} bytes, more than this client accepts")]
+    #[error("the reply has {}, more than this client accepts", counted(.0, "byte"))]
     ReplyTooLong(usize),
     /// The reply is not one that the protocol allows.
     #[error("the reply cannot be read: {0}")]
@@ -125,7 +126,7 @@ pub enum Stop {
         untrusted_message: Option<String>,
     },
     /// The list is longer than this client takes.
-    #[error("the list is longer than {0} bytes, the most that this client accepts")]
+    #[error("the list is longer than {}, the most that this client accepts", counted(.0, "byte"))]
     ListTooLong(usize),
     /// The server begins a session in a version that this client does not have.
     #[error(
@@ -135,17 +136,31 @@ pub enum Stop {
     )]
     OtherVersion(String),
     /// The client has polled the task as often as it may, and the task is not done.
-    #[error("the task did not end within {0} polls")]
+    #[error("the task did not end within {}", counted(.0, "poll"))]
     TooManyPolls(u32),
     /// The task was cancelled.
     #[error("the task was cancelled")]
     TaskCancelled,
 }
 
-/// Shows no more than the message does: a server's words may be long.
+/// Shows the name and the message, and no more: a server's words may be long.
 impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stop({self})")
+        let name = match self {
+            Self::TooManyRounds(_) => "TooManyRounds",
+            Self::TooManyStateOnlyRounds(_) => "TooManyStateOnlyRounds",
+            Self::Unanswerable(_) => "Unanswerable",
+            Self::TooManyQuestions(_) => "TooManyQuestions",
+            Self::StateTooLong(_) => "StateTooLong",
+            Self::ReplyTooLong(_) => "ReplyTooLong",
+            Self::BadReply(_) => "BadReply",
+            Self::ForeignReply { .. } => "ForeignReply",
+            Self::ListTooLong(_) => "ListTooLong",
+            Self::OtherVersion(_) => "OtherVersion",
+            Self::TooManyPolls(_) => "TooManyPolls",
+            Self::TaskCancelled => "TaskCancelled",
+        };
+        f.debug_tuple(name).field(&self.to_string()).finish()
     }
 }
 
@@ -153,6 +168,13 @@ impl From<ReadError> for Stop {
     fn from(error: ReadError) -> Self {
         Self::BadReply(error)
     }
+}
+
+/// A number with its unit, which is a plural unless there is one.
+fn counted(count: &impl ToString, unit: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    format!("{count} {unit}{plural}")
 }
 
 fn legacy_versions() -> String {

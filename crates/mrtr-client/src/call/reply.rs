@@ -4,8 +4,8 @@ use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::result::ResultType;
 use mrtr_schema::tasks::{self, extension};
 use mrtr_schema::{
-    Era, ErrorObject, Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, RequestState, Revision,
-    Wire, WireObject,
+    Era, ErrorCode, ErrorObject, Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, RequestState,
+    Revision, Wire, WireObject,
 };
 use serde_json::value::RawValue;
 
@@ -93,6 +93,7 @@ impl Call {
     }
 
     pub(super) fn after_error(&mut self, sending: Sending, error: ErrorObject) -> Phase {
+        self.was_task_refused = sending != Sending::Call && error.code == ErrorCode::INVALID_PARAMS;
         match self.other_version(sending, &error) {
             Some(revision) => {
                 self.refused.push(self.pending.revision);

@@ -13,7 +13,7 @@ use super::era::Mode;
 use super::event_queues::EventQueues;
 use super::message::DeclaredMeta;
 use super::{Client, Inner};
-use crate::handlers::{FormRequest, Handlers, IntoElicitResult, QuestionContext, UrlRequest};
+use crate::handlers::{FormRequest, Handlers, IntoAnswer, IntoElicitResult, QuestionContext, UrlRequest};
 use crate::{Limits, Transport};
 
 /// The builder of a client: its settings before it begins.
@@ -146,6 +146,10 @@ impl Builder {
     }
 
     /// Sets the handler that shows URLs, and opens them if the person agrees.
+    ///
+    /// It gets URLs that a person may be offered to open: `https`, or `http` on this machine. If a server asks for
+    /// another, the handler is not called, and the call ends with
+    /// [`CallErrorKind::BadQuestion`](crate::CallErrorKind::BadQuestion).
     pub fn on_url<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(UrlRequest) -> T + Send + Sync + 'static,
@@ -153,6 +157,27 @@ impl Builder {
         A: IntoElicitResult + 'static,
     {
         self.handlers.on_url(handler);
+        self
+    }
+
+    /// Hands every URL to the handler of [`on_url`](Self::on_url), whatever its scheme and host. It is dangerous: a server
+    /// may send a `javascript:` or `file:` URL, or a page that others can change on the way, and the handler has to refuse
+    /// what it does not know. This is for hosts that open URLs of a scheme of their own.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::Client;
+    ///
+    /// let client = Client::builder(Script::new())
+    ///     .danger_accept_any_url()
+    ///     .on_url(|request| async move {
+    ///         let is_ours = request.url().starts_with("acme-login:");
+    ///         if is_ours || request.check().is_ok() { request.consent() } else { request.decline() }
+    ///     })
+    ///     .build();
+    /// ```
+    pub fn danger_accept_any_url(mut self) -> Self {
+        self.handlers.takes_any_url = true;
         self
     }
 
@@ -172,33 +197,33 @@ impl Builder {
     }
 
     /// Sets the handler that asks a model. The model is never offered tools.
-    pub fn on_sample<F, T, E>(mut self, handler: F) -> Self
+    pub fn on_sample<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<CreateMessageResult> + 'static,
     {
         self.handlers.on_sample(handler, false);
         self
     }
 
     /// Sets the handler that asks a model, and declares that servers may offer tools to it.
-    pub fn on_sample_with_tools<F, T, E>(mut self, handler: F) -> Self
+    pub fn on_sample_with_tools<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<CreateMessageResult> + 'static,
     {
         self.handlers.on_sample(handler, true);
         self
     }
 
     /// Sets the handler that lists the roots.
-    pub fn on_roots<F, T, E>(mut self, handler: F) -> Self
+    pub fn on_roots<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<Vec<Root>> + 'static,
     {
         self.handlers.on_roots(handler);
         self
@@ -234,16 +259,16 @@ impl Builder {
     ///     .build();
     /// assert!(client.capabilities().knows(&Approval::METHOD));
     /// ```
-    pub fn on_input<I, F, T, E>(mut self, handler: F) -> Self
+    pub fn on_input<I, F, T, A>(mut self, handler: F) -> Self
     where
         I: NamespacedInput + 'static,
         I::Params: Send,
         I::Response: Send,
         F: Fn(I::Params, QuestionContext) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<I::Response, E>> + Send + 'static,
-        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<I::Response> + 'static,
     {
-        self.handlers.on_input::<I, F, T, E>(handler);
+        self.handlers.on_input::<I, F, T, A>(handler);
         self
     }
 

@@ -6,6 +6,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use mrtr_schema::elicitation::{ElicitParams, ElicitRequest};
@@ -18,7 +19,7 @@ use tokio::time::Instant;
 
 use super::drive::CallDriver;
 use super::open_questions::OpenQuestions;
-use super::session::Session;
+use super::session::{NO_RESULT, Session, within};
 use crate::handlers::Unanswered;
 use crate::transport::{ServerMessage, ServerNotification, TransportRequest, TransportResponse};
 use crate::{AnswerError, Limits, ServerRequest, Stop, TransportError, TransportFailure};
@@ -108,11 +109,12 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// The error for a server that sent nothing in time.
-pub(super) fn nothing_came(undelivered: Option<&TransportError>) -> TransportError {
+/// The error for a server that sent no result in time.
+pub(super) fn no_result_came(limit: Duration, undelivered: Option<&TransportError>) -> TransportError {
+    let text = format!("{NO_RESULT} {}", within(limit));
     let text = match undelivered {
-        None => "nothing came in time".to_owned(),
-        Some(error) => format!("nothing came in time, and an answer may not have reached the server: {error}"),
+        None => text,
+        Some(error) => format!("{text}, and an answer may not have reached the server: {error}"),
     };
     TransportError::of(TransportFailure::TimedOut, text)
 }

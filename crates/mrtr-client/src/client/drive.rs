@@ -13,6 +13,7 @@ use tracing::{Instrument, Span, info_span};
 
 use super::Client;
 use super::event_queues::EventReporter;
+use crate::error::lacking;
 use crate::handlers::{QuestionContext, Unanswered};
 use crate::{
     Action, AnswerError, Call, CallError, CallErrorKind, CallOutcome, CredentialsFingerprint, EventKind, Outgoing,
@@ -152,14 +153,15 @@ impl<'a> CallDriver<'a> {
 
     /// Ends the call, and gives its result or its error.
     fn end(self, ran: Result<bool, CallError>) -> Result<CompletedCall, CallError> {
-        let CallDriver { reporter, call, credentials, .. } = self;
+        let CallDriver { client, reporter, call, credentials, .. } = self;
         reporter.close();
         let is_cacheable = ran?;
+        let was_task_refused = call.was_task_refused();
         match call.end() {
             (Some(CallOutcome::Complete(result)), pending) => {
                 Ok(CompletedCall { result, pending, credentials, is_cacheable })
             }
-            (outcome, pending) => Err(failed(outcome, pending)),
+            (outcome, pending) => Err(client.failed(outcome, pending, was_task_refused)),
         }
     }
 
@@ -189,7 +191,9 @@ impl<'a> CallDriver<'a> {
             self.reported_round = round;
             self.reporter.emit(EventKind::Round(round));
         }
-        let span = info_span!("round", round, method = outgoing.method);
+        // The span of the call has the method already, unless the request is about its task.
+        let method = Some(&*outgoing.method).filter(|method| *method != self.reporter.method());
+        let span = info_span!("round", round, method);
         self.exchange(outgoing).instrument(span).await?;
         if let (Some(became), Some(task)) = (&self.became_task, self.call.pending().task()) {
             became.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| task.clone());
@@ -247,11 +251,13 @@ impl CallDriver<'_> {
 
     /// The context of a question: who asks, and in which round.
     pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
+        // A task of which only the id is known may be any tool's.
+        let is_unnamed_task = self.call.pending().is_unnamed_task();
         QuestionContext {
             server: Arc::clone(&self.client.0.server_name),
             call: self.reporter.call,
             method: self.reporter.method().to_owned(),
-            name: self.reporter.name().map(str::to_owned),
+            name: self.reporter.name().filter(|_| !is_unnamed_task).map(str::to_owned),
             round,
             key,
         }
@@ -259,8 +265,8 @@ impl CallDriver<'_> {
 
     pub(super) fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
         let kind = match unanswered {
-            Unanswered::NoHandler(handler) => CallErrorKind::NoHandler { key, method, handler },
-            Unanswered::Unknown => CallErrorKind::NoHandler { key, method, handler: "on_input" },
+            Unanswered::NoHandler(handler) => CallErrorKind::NoHandler { key: Some(key), method, handler },
+            Unanswered::Unknown => CallErrorKind::NoHandler { key: Some(key), method, handler: "on_input" },
             Unanswered::BadQuestion(source) => CallErrorKind::BadQuestion { key, source },
             Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
                 Ok(error) => CallErrorKind::InvalidAnswer { error: *error },
@@ -271,14 +277,28 @@ impl CallDriver<'_> {
     }
 }
 
-/// Makes the error of a call that gave no result.
-pub(super) fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
-    let pending = Box::new(pending);
-    match outcome {
-        Some(CallOutcome::Failed(error)) => CallErrorKind::Server { error: Box::new(error) }.of(pending),
-        Some(CallOutcome::Stopped(stop)) => CallErrorKind::Stopped { stop }.of(pending),
-        Some(CallOutcome::Complete(_)) | None => {
-            CallErrorKind::BadResult { source: ReadError::refused("there is no result") }.of(pending)
+impl Client {
+    /// Makes the error of a call that gave no result. `was_task_refused` says that the server refused a request about
+    /// the call's task.
+    pub(super) fn failed(
+        &self,
+        outcome: Option<CallOutcome>,
+        pending: PendingCall,
+        was_task_refused: bool,
+    ) -> CallError {
+        let pending = Box::new(pending);
+        match outcome {
+            Some(CallOutcome::Failed(error)) => {
+                if let Some((method, handler)) = lacking(&error, self.capabilities()) {
+                    return CallErrorKind::NoHandler { key: None, method: method.to_owned(), handler }.of(pending);
+                }
+                let error = CallErrorKind::Server { error: Box::new(error) }.of(pending);
+                if was_task_refused { error.about_unknown_task() } else { error }
+            }
+            Some(CallOutcome::Stopped(stop)) => CallErrorKind::Stopped { stop }.of(pending),
+            Some(CallOutcome::Complete(_)) | None => {
+                CallErrorKind::BadResult { source: ReadError::refused("there is no result") }.of(pending)
+            }
         }
     }
 }
@@ -295,7 +315,7 @@ impl Drop for CancelOnDrop<'_> {
         let Ok(runtime) = Handle::try_current() else { return };
         let client = self.client.clone();
         runtime.spawn(async move {
-            if let Err(error) = client.cancel_task(&task).await {
+            if let Err(error) = client.request_cancellation(&task).await {
                 tracing::info!(task = task.id(), %error, "a task whose caller gave up could not be cancelled");
             }
         });

@@ -9,7 +9,7 @@ use mrtr_schema::{Envelope, Era, ErrorObject, RawMembers, RequestId, Revision, W
 
 use super::Client;
 use super::evidence::Evidence;
-use super::session::Session;
+use super::session::{NO_RESULT, Session};
 use crate::transport::{Detection, EraMemory, TransportRequest, TransportResponse};
 use crate::{CallError, CallErrorKind, PendingCall, Stop, TransportError};
 
@@ -194,6 +194,6 @@ impl Client {
             session: None,
             reply_bytes: self.0.limits.reply_bytes,
         };
-        self.within_time(self.0.transport.exchange(request, &mut |_| {})).await
+        self.within_time(self.0.transport.exchange(request, &mut |_| {}), NO_RESULT).await
     }
 }

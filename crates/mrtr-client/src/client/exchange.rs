@@ -11,7 +11,7 @@ use super::converse::{Conversed, Ended};
 use super::drive::CallDriver;
 use super::era::{EraError, Mode, Way};
 use super::evidence::{Evidence, is_unlike_modern, was_refused};
-use super::session::Session;
+use super::session::{NO_RESULT, Session};
 use crate::raw::subject;
 use crate::transport::{EraMemory, ServerMessage, SessionId, TransportRequest, TransportResponse};
 use crate::{CallError, CallErrorKind, Outgoing, Stop, TransportError, TransportFailure};
@@ -206,7 +206,7 @@ impl CallDriver<'_> {
             }
         };
         let exchange = self.client.0.transport.exchange(written.request(None), &mut on_message);
-        let reply = self.client.within_time(exchange).await;
+        let reply = self.client.within_time(exchange, NO_RESULT).await;
         Exchanged::new(reply, has_heard, &outgoing.method)
     }
 }

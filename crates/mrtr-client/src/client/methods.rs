@@ -4,6 +4,8 @@ use mrtr_schema::completion::{CompleteParams, CompleteResult};
 use mrtr_schema::discovery::DiscoverResult;
 use mrtr_schema::prompts::GetPromptResult;
 use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::tasks::TaskStatus;
+use mrtr_schema::tasks::extension::{self, DetailedTask};
 use mrtr_schema::{CallToolResult, Feature, Json, JsonObject, Revision, Wire, tasks};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -112,7 +114,7 @@ impl Client {
     }
 
     fn prepare_named(&self, method: &str, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
-        let arguments = JsonObject::of(&arguments).map_err(CallError::bad_params)?;
+        let arguments = JsonObject::of(&arguments).map_err(|error| CallError::bad_arguments(name, error))?;
         let params = JsonObject::of(&Named { name, arguments: arguments.as_raw() }).map_err(CallError::bad_params)?;
         Ok(self.prepare(method, params))
     }
@@ -170,32 +172,76 @@ impl Client {
         self.run_to_completion(self.prepare("completion/complete", params)).await
     }
 
-    /// Cancels a task. On success the server has heard of it; the error says why it has not. A task that is over stays
-    /// as it is.
+    /// Cancels a task, and returns whether that came in time. On success the server has heard of it; the error says why it
+    /// has not. A task that is over stays as it is.
+    ///
+    /// Where the server only acknowledges the request, the client looks once at the task.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{Client, PendingTask};
+    /// use mrtr_client::{CancelOutcome, Client, PendingTask};
     /// use mrtr_schema::Revision;
     /// use serde_json::json;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
-    /// let client = Client::builder(Script::new().result(json!({ "resultType": "complete" }))).build();
-    /// client.cancel_task(&PendingTask::new(Revision::V2026_07_28, "task-1")).await?;
+    /// let server = Script::new().result(json!({ "resultType": "complete" })).result(json!({
+    ///     "resultType": "complete", "taskId": "task-1", "status": "cancelled", "createdAt": "2026-08-01T12:00:00Z",
+    ///     "lastUpdatedAt": "2026-08-01T12:00:05Z", "ttlMs": null }));
+    /// let client = Client::builder(server).build();
+    /// let outcome = client.cancel_task(&PendingTask::new(Revision::V2026_07_28, "task-1")).await?;
+    /// assert_eq!(outcome, CancelOutcome::Cancelled);
     /// # Ok(()) }
     /// ```
-    pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {
-        let mut pending = self.prepare("tasks/cancel", text_members([("taskId", task.id())]));
+    pub async fn cancel_task(&self, task: &PendingTask) -> Result<CancelOutcome, CallError> {
+        let refusal = match self.request_cancellation(task).await {
+            Ok(Some(status)) => return Ok(CancelOutcome::of(status)),
+            Ok(None) => None,
+            Err(error) if error.is_invalid_params() => Some(error),
+            Err(error) => return Err(error),
+        };
+        let found = self.task_status(task).await.map(CancelOutcome::of);
+        match (found, refusal) {
+            (Ok(CancelOutcome::Requested), Some(refusal)) => Err(refusal),
+            (Ok(outcome), _) => Ok(outcome),
+            // The server has heard of it, and nothing says that it came too late.
+            (Err(_), None) => Ok(CancelOutcome::Requested),
+            (Err(_), Some(refusal)) => Err(refusal.about_unknown_task()),
+        }
+    }
+
+    /// Asks the server to cancel a task, and returns the status of the task if the response has it.
+    pub(super) async fn request_cancellation(&self, task: &PendingTask) -> Result<Option<TaskStatus>, CallError> {
+        let pending = self.prepare_about("tasks/cancel", task)?;
+        if task.revision().has(Feature::CoreTasks) {
+            self.run_to_completion::<tasks::CancelTaskResult>(pending).await.map(|result| Some(result.state.status))
+        } else {
+            self.run_to_completion::<extension::CancelTaskResult>(pending).await.map(|_| None)
+        }
+    }
+
+    async fn task_status(&self, task: &PendingTask) -> Result<TaskStatus, CallError> {
+        let pending = self.prepare_about("tasks/get", task)?;
+        if task.revision().has(Feature::CoreTasks) {
+            return Ok(self.run_to_completion::<tasks::GetTaskResult>(pending).await?.state.status);
+        }
+        Ok(match self.run_to_completion::<extension::GetTaskResult>(pending).await?.task {
+            DetailedTask::Working(_) => TaskStatus::Working,
+            DetailedTask::InputRequired(_) => TaskStatus::InputRequired,
+            DetailedTask::Completed(_) => TaskStatus::Completed,
+            DetailedTask::Failed(_) => TaskStatus::Failed,
+            DetailedTask::Cancelled(_) => TaskStatus::Cancelled,
+        })
+    }
+
+    /// Creates a request about a task, for the server and in the revision that the task belongs to.
+    fn prepare_about(&self, method: &str, task: &PendingTask) -> Result<PendingCall, CallError> {
+        let mut pending = self.prepare(method, text_members([("taskId", task.id())]));
         pending.revision = task.revision();
         if let Some(server) = task.server() {
             pending.server = Some(server.to_owned());
             pending = self.check_server(pending)?;
         }
-        if task.revision().has(Feature::CoreTasks) {
-            self.run_to_completion::<tasks::CancelTaskResult>(pending).await.map(drop)
-        } else {
-            self.run_to_completion::<tasks::extension::CancelTaskResult>(pending).await.map(drop)
-        }
+        Ok(pending)
     }
 
     /// Forgets every result that the client has kept, for when the server has said that something changed.
@@ -243,6 +289,41 @@ impl Client {
             return None;
         }
         Some(entry.result)
+    }
+}
+
+/// The outcome of the cancellation of a task, which may come too late: from [`Client::cancel_task`].
+///
+/// ```
+/// use mrtr_client::CancelOutcome;
+///
+/// fn told(outcome: CancelOutcome) -> &'static str {
+///     match outcome {
+///         CancelOutcome::Cancelled => "The report is cancelled.",
+///         CancelOutcome::TooLate => "The report was done already.",
+///         _ => "The server was asked to cancel the report.",
+///     }
+/// }
+/// # assert!(told(CancelOutcome::TooLate).contains("done"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CancelOutcome {
+    /// The task is cancelled: by this request, or by one before it.
+    Cancelled,
+    /// The task had ended before: it is completed or has failed, and stays so.
+    TooLate,
+    /// The server has heard of it, and the task was not seen to end yet. It may still complete.
+    Requested,
+}
+
+impl CancelOutcome {
+    fn of(status: TaskStatus) -> Self {
+        match status {
+            TaskStatus::Cancelled => Self::Cancelled,
+            TaskStatus::Completed | TaskStatus::Failed => Self::TooLate,
+            TaskStatus::Working | TaskStatus::InputRequired => Self::Requested,
+        }
     }
 }
 

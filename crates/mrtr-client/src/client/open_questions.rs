@@ -9,7 +9,7 @@ use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, RequestId};
 use tokio::time::Instant;
 
 use super::Client;
-use super::converse::{Ended, Heard, Question, answer_message, bytes_of, id_bytes, nothing_came};
+use super::converse::{Ended, Heard, Question, answer_message, bytes_of, id_bytes, no_result_came};
 use super::drive::CallDriver;
 use super::session::Session;
 use crate::handlers::{QuestionContext, Unanswered};
@@ -236,7 +236,7 @@ impl<'a> OpenQuestions<'a> {
     /// The end of a call whose time is up, for the network or for the answers.
     pub(super) fn out_of_time(&self) -> Ended {
         if self.open.is_empty() {
-            Ended::Transport(nothing_came(self.undelivered.as_ref()))
+            Ended::Transport(no_result_came(self.client().0.limits.exchange, self.undelivered.as_ref()))
         } else {
             Ended::GatheringTooLong
         }

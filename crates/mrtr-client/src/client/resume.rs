@@ -6,7 +6,7 @@ use mrtr_schema::{CallToolResult, Json, JsonObject, Wire};
 use tracing::Instrument;
 
 use super::Client;
-use super::drive::{CallDriver, failed};
+use super::drive::CallDriver;
 use super::methods::read;
 use crate::{Action, Call, CallError, CallErrorKind, CallOutcome, PendingCall, PendingTask};
 
@@ -228,7 +228,7 @@ impl Client {
         let CallDriver { reporter, call, .. } = driver;
         reporter.close();
         sent?;
-        RoundOutcome::of(call)
+        RoundOutcome::of(call, self)
     }
 
     /// Creates a call of a method with these parameters, and does not send it: for [`advance`](Self::advance) and
@@ -253,14 +253,14 @@ impl Client {
 
 impl RoundOutcome {
     /// Reads the outcome of a single round from the call.
-    fn of(call: Call) -> Result<Self, CallError> {
-        let (action, polls_next) = (call.action(), call.polls_next());
+    fn of(call: Call, client: &Client) -> Result<Self, CallError> {
+        let (action, polls_next, was_task_refused) = (call.action(), call.polls_next(), call.was_task_refused());
         match (action, call.end()) {
             (Action::Done, (Some(CallOutcome::Complete(result)), _)) => Ok(Self::Complete(result)),
             (Action::Wait(pause), (_, pending)) if polls_next => Ok(Self::Task(pending, pause)),
             (Action::Wait(pause), (_, pending)) => Ok(Self::BackOff(pending, pause)),
             (Action::Gather(_), (_, pending)) => Ok(Self::Asked(pending)),
-            (_, (outcome, pending)) => Err(failed(outcome, pending)),
+            (_, (outcome, pending)) => Err(client.failed(outcome, pending, was_task_refused)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A session of the legacy era: its beginning, the description of its server, and its end.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use mrtr_schema::discovery::{InitializeParams, InitializeResult};
 use mrtr_schema::jsonrpc::Request;
@@ -102,7 +103,7 @@ impl Client {
     /// Sends a message that has no response.
     pub(super) async fn tell(&self, session: &Session, message: &str) -> Result<(), TransportError> {
         let message = OneWayMessage { message, revision: session.revision, session: session.id.as_ref() };
-        self.within_time(self.0.transport.send(message)).await
+        self.within_time(self.0.transport.send(message), "the message was not taken").await
     }
 
     /// Sends a request, and hears nothing but its response.
@@ -117,18 +118,19 @@ impl Client {
         let reply_bytes = self.0.limits.reply_bytes;
         let request =
             TransportRequest { message, id, method, name: None, arguments: None, revision, session, reply_bytes };
-        let exchanged = self.within_time(self.0.transport.exchange(request, &mut |_| {})).await;
+        let exchanged = self.within_time(self.0.transport.exchange(request, &mut |_| {}), NO_RESULT).await;
         exchanged.map_err(EraError::Transport)
     }
 
-    /// Waits for an exchange, within the time that one may take.
+    /// Waits for an exchange, within the time that one may take. `failed` says what did not happen in that time.
     pub(super) async fn within_time<T>(
         &self,
         exchanged: impl Future<Output = Result<T, TransportError>>,
+        failed: &str,
     ) -> Result<T, TransportError> {
         let limit = self.0.limits.exchange;
         tokio::time::timeout(limit, exchanged).await.unwrap_or_else(|_| {
-            Err(TransportError::of(TransportFailure::TimedOut, format!("nothing came within {limit:?}")))
+            Err(TransportError::of(TransportFailure::TimedOut, format!("{failed} {}", within(limit))))
         })
     }
 
@@ -196,4 +198,12 @@ fn result_of(response: &TransportResponse, id: &RequestId) -> Result<Json, EraEr
 
 fn unwritable(error: serde_json::Error) -> EraError {
     EraError::Transport(TransportError::new(error))
+}
+
+/// The words for what the server did not do in time.
+pub(super) const NO_RESULT: &str = "no result came";
+
+/// A limit of time, in words.
+pub(super) fn within(limit: Duration) -> String {
+    if limit.is_zero() { "at once, since `Limits::exchange` is 0".to_owned() } else { format!("within {limit:?}") }
 }

@@ -212,6 +212,9 @@ impl UrlRequest {
     /// Checks that a person may be offered to open the URL: `https`, or `http` on this machine. A server may send any
     /// scheme, and a `javascript:` or `file:` URL is not a page to visit.
     ///
+    /// The client has checked this before it calls the handler, unless
+    /// [`danger_accept_any_url`](crate::Builder::danger_accept_any_url) says otherwise.
+    ///
     /// ```
     /// use mrtr_client::testing::Script;
     /// use mrtr_client::{Client, UnsafeUrl, UrlRequest};
@@ -266,6 +269,12 @@ fn shown(message: &str) -> Option<String> {
 /// assert!(ElicitResult::decline().into_elicit_result().is_ok(), "a person said no");
 /// assert!(Err::<ElicitResult, _>("there is no screen").into_elicit_result().is_err(), "nobody was asked");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be what a handler of forms or URLs ends in",
+    label = "this handler ends in a `{Self}`",
+    note = "it ends in an `ElicitResult` or in a `Result<ElicitResult, Error>`, as `form.accept(…)`, `form.decline()` and `request.consent()` make them",
+    note = "the error is an `AnswerError`, a `String`, `anyhow::Error`, `Box<dyn std::error::Error + Send + Sync>`, or an error type of your own; `Failure` is for the handlers of servers"
+)]
 pub trait IntoElicitResult {
     /// Turns this into what the person did, or into an error.
     fn into_elicit_result(self) -> Result<ElicitResult, Box<dyn std::error::Error + Send + Sync>>;
@@ -277,6 +286,7 @@ impl IntoElicitResult for ElicitResult {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Result<ElicitResult, E> {
     fn into_elicit_result(self) -> Result<ElicitResult, Box<dyn std::error::Error + Send + Sync>> {
         self.map_err(Into::into)

@@ -106,7 +106,9 @@ impl PendingCall {
     fn take_answers(&mut self, answers: InputResponses) -> Result<(), ReadError> {
         if self.has_begun() {
             for (key, answer) in answers {
-                self.answer(&key, &answer).map_err(|error| ReadError::refused(error.to_string()).in_member(key))?;
+                // The reason would quote what a person answered.
+                let fits = self.answer(&key, &answer);
+                fits.map_err(|_| ReadError::refused("the saved answer does not fit its question").in_member(key))?;
             }
         } else {
             // The caller gave these answers along with a call that was never sent.
@@ -146,7 +148,7 @@ fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Er
     match u32::deserialize(deserializer)? {
         FORMAT => Ok(FORMAT),
         other => {
-            Err(serde::de::Error::custom(format_args!("saved in format {other}; this version reads format {FORMAT}")))
+            Err(serde::de::Error::custom(format_args!("saved in format {other} (this version reads format {FORMAT})")))
         }
     }
 }
@@ -157,7 +159,9 @@ fn revision_name<S: Serializer>(revision: &Revision, serializer: S) -> Result<S:
 }
 
 fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    let name = String::deserialize(deserializer)?;
+    // serde_json adds the place to the text.
+    name.parse().map_err(|_| serde::de::Error::custom(format_args!("unknown revision `{}`", display_key(&name))))
 }
 
 /// A task that a client follows. Save it as it is, and resume it with [`Client::follow`](crate::Client::follow), at the
@@ -183,6 +187,9 @@ pub struct PendingTask {
     #[serde(serialize_with = "revision_name", deserialize_with = "known_revision")]
     pub(crate) revision: Revision,
     pub(crate) id: String,
+    /// The tool whose call has become the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// Keys that were answered: a key is never used twice in a task's life, and no person is asked twice (TK-7).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answered: Vec<String>,
@@ -206,6 +213,7 @@ impl PendingTask {
             server: None,
             revision,
             id: id.into(),
+            name: None,
             answered: Vec::new(),
             poll_ms: None,
             polls: 0,
@@ -237,6 +245,12 @@ impl PendingTask {
     /// The id of the task.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The name of the tool whose call has become the task. `None` if only the id is known, or an older version saved the
+    /// task.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// The revision that the task was created in.
@@ -273,6 +287,7 @@ impl fmt::Debug for PendingTask {
             .field("server", &self.server.as_deref().map(display_server))
             .field("revision", &self.revision.as_str())
             .field("id", &display_key(&self.id))
+            .field("name", &self.name.as_deref().map(display_key))
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use inquire::list_option::ListOption;
+use inquire::ui::{RenderConfig, Styled};
 use inquire::validator::Validation;
 use inquire::{InquireError, MultiSelect, Select, Text};
 use mrtr_schema::Form;
@@ -55,7 +56,11 @@ fn line(field: Field<'_>) -> Result<Entered, InquireError> {
         (None, "") => LEFT_EMPTY.to_owned(),
         _ => line.to_owned(),
     };
-    let text = Text::new(&label).with_help_message(&help).with_validator(validator).with_formatter(&taken);
+    let text = Text::new(&label)
+        .with_render_config(look())
+        .with_help_message(&help)
+        .with_validator(validator)
+        .with_formatter(&taken);
     let line = text.prompt()?;
     entered(field, &line).map_err(|reason| InquireError::Custom(reason.into()))
 }
@@ -70,7 +75,8 @@ fn one_option(field: Field<'_>) -> Result<Entered, InquireError> {
     let default = default.as_ref().and_then(mrtr_schema::Json::as_text);
     let first = options.iter().position(|option| Some(option.value) == default.as_deref()).unwrap_or_default();
     let (label, help) = (label(field), with_keys(field, "↑↓ to move, Enter to choose, Esc for no answer"));
-    let select = Select::new(&label, titles).with_help_message(&help).with_starting_cursor(first);
+    let select =
+        Select::new(&label, titles).with_render_config(look()).with_help_message(&help).with_starting_cursor(first);
     match options.get(select.raw_prompt()?.index) {
         Some(option) => Ok(Entered::Value(serde_json::Value::from(option.value).into())),
         None => Ok(Entered::Nothing),
@@ -94,7 +100,8 @@ fn some_options(form: &Form, field: Field<'_>) -> Result<Entered, InquireError> 
     };
     let keys = "↑↓ to move, Space to mark, Enter to go on, Esc for no answer";
     let (label, help) = (label(field), with_keys(field, keys));
-    let select = MultiSelect::new(&label, titles).with_help_message(&help).with_default(&first);
+    let select =
+        MultiSelect::new(&label, titles).with_render_config(look()).with_help_message(&help).with_default(&first);
     let marked = select.with_validator(validator).raw_prompt()?;
     chosen(field, &values(field, &marked)).map_err(|reason| InquireError::Custom(reason.into()))
 }
@@ -108,13 +115,19 @@ fn values<'a, T>(field: Field<'a>, marked: &[ListOption<T>]) -> Vec<&'a str> {
 /// Asks what the person means by Esc: a no, no answer, or nothing at all.
 fn leave() -> Result<Option<ElicitAction>, TerminalError> {
     let choices = vec!["Decline: say no to the server", "Cancel: leave it unanswered", "Go back to the question"];
-    match Select::new("No answer?", choices).without_help_message().without_filtering().raw_prompt() {
+    let menu = Select::new("No answer?", choices).with_render_config(look()).without_help_message().without_filtering();
+    match menu.raw_prompt() {
         Ok(choice) if choice.index == 1 => Ok(Some(ElicitAction::Cancel)),
-        Ok(choice) if choice.index == 2 => Ok(None),
-        // A second Esc is a no.
-        Ok(_) | Err(InquireError::OperationCanceled) => Ok(Some(ElicitAction::Decline)),
+        Ok(choice) if choice.index == 0 => Ok(Some(ElicitAction::Decline)),
+        // Esc leaves the menu.
+        Ok(_) | Err(InquireError::OperationCanceled) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The look of all prompts. Esc is no cancellation yet: a menu follows, or the question comes back.
+fn look() -> RenderConfig<'static> {
+    RenderConfig::default().with_canceled_prompt_indicator(Styled::new("<Esc>"))
 }
 
 fn with_keys(field: Field<'_>, keys: &str) -> String {

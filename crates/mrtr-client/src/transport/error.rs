@@ -135,6 +135,19 @@ impl TransportError {
         may_have && !was_refused && !self.is_unsent && self.busy.is_none()
     }
 
+    /// Returns the error that was given, with its causes.
+    ///
+    /// ```
+    /// use std::io;
+    /// use mrtr_client::TransportError;
+    ///
+    /// let error = TransportError::new(io::Error::from(io::ErrorKind::BrokenPipe));
+    /// assert!(error.get_ref().downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe));
+    /// ```
+    pub fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.source
+    }
+
     /// The kind of failure.
     pub fn failure(&self) -> TransportFailure {
         self.failure
@@ -152,12 +165,8 @@ impl fmt::Display for TransportError {
     }
 }
 
-impl std::error::Error for TransportError {
-    /// The error that was given, if it has a cause of its own; a single error is all that this shows.
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.source().is_some().then_some(&*self.source)
-    }
-}
+/// It has no cause, since the message is that of the innermost one: [`get_ref`](TransportError::get_ref) has the others.
+impl std::error::Error for TransportError {}
 
 /// The status of a timeout: a gateway may send it although the server has the request.
 const REQUEST_TIMEOUT: u16 = 408;

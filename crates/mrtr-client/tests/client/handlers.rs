@@ -70,6 +70,59 @@ async fn every_kind_of_question_is_answered_in_one_round() {
     assert_eq!(transport.sent().len(), 2);
 }
 
+/// Panics when it is dropped.
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_ends_the_call_which_is_kept_with_its_answers() {
+    let roots = json!({ "method": "roots/list" });
+    let form = json!({ "method": "elicitation/create", "params": { "message": "Name?",
+        "requestedSchema": { "type": "object", "properties": { "name": { "type": "string" } } } } });
+    let asks = json!({ "resultType": "input_required", "requestState": "sealed",
+        "inputRequests": { "login": form, "where": roots } });
+    let script = Script::new().result(&asks).result(&asks).result(&asks);
+    let client = |script: &Script| {
+        Client::builder(script.clone()).on_elicit(|form| async move { form.accept(&json!({ "name": "Ada" })) })
+    };
+    let panics_at_once =
+        client(&script).on_roots(|_| -> std::future::Ready<Result<Vec<Root>, String>> { panic!("at once") }).build();
+    let panics_later = client(&script)
+        .on_roots(|_| async {
+            tokio::task::yield_now().await;
+            let roots: Vec<Root> = Vec::new();
+            assert!(!roots.is_empty(), "later {}", 7);
+            Ok::<_, String>(roots)
+        })
+        .build();
+    for (client, message) in [(panics_at_once, "at once"), (panics_later, "later 7")] {
+        let error = client.call_tool("t", json!({})).await.unwrap_err();
+        assert!(matches!(&error.kind, CallErrorKind::NotAnswered { key, .. } if key == "where"), "{error}");
+        assert_eq!(error.to_string(), format!("`where` was not answered: the handler panicked: {message}"));
+        let saved = serde_json::to_string(error.pending().unwrap()).unwrap();
+        assert!(saved.contains("Ada"), "{saved}");
+    }
+    // The other question fails, and this handler is dropped while it waits.
+    let panics_when_dropped = Client::builder(script)
+        .on_elicit(|form| async move {
+            tokio::task::yield_now().await;
+            drop(form);
+            Err::<mrtr_schema::elicitation::ElicitResult, _>("no screen")
+        })
+        .on_roots(|_| async {
+            let _guard = PanicsWhenDropped;
+            std::future::pending::<Result<Vec<Root>, String>>().await
+        })
+        .build();
+    let error = panics_when_dropped.call_tool("t", json!({})).await.unwrap_err();
+    assert_eq!(error.to_string(), "`login` was not answered: no screen");
+}
+
 #[test]
 fn a_client_declares_what_it_has_handlers_for() {
     let builder = || Client::builder(Script::new());

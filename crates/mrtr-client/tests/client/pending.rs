@@ -321,3 +321,21 @@ async fn a_saved_call_whose_server_was_restarted_says_the_likely_reason() {
     let unknown = silent(linker()).call_tool("no-tool", json!({})).await.unwrap_err().to_string();
     assert!(unknown.contains("(-32602)") && !unknown.contains("most likely"), "{unknown}");
 }
+
+#[test]
+fn what_a_person_answered_is_not_quoted_when_a_saved_call_is_refused() {
+    let saved = json!({ "format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {}, "rounds": 1,
+        "asked": { "booking": { "method": "elicitation/create", "params": { "message": "?", "requestedSchema":
+            { "type": "object", "properties": { "class": { "type": "string", "enum": ["First"] } } } } } },
+        "answers": { "booking": { "action": "accept", "content": { "class": "hush" } } } });
+    let refused = |saved: &str| serde_json::from_str::<PendingCall>(saved).unwrap_err().to_string();
+    assert_eq!(refused(&saved.to_string()), "$.answers.booking: the saved answer does not fit its question");
+    let later = saved.to_string().replace("2026-07-28", "2030-01-01");
+    assert!(refused(&later).starts_with("unknown revision `2030-01-01` at line 1 column "), "{}", refused(&later));
+    let newer = saved.to_string().replace(r#""format":1"#, r#""format":9"#);
+    assert!(
+        refused(&newer).starts_with("saved in format 9 (this version reads format 1) at line 1 column "),
+        "{}",
+        refused(&newer)
+    );
+}

@@ -2,9 +2,11 @@
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, CallErrorKind, Client, RoundOutcome, Stop, TransportError, TransportFailure};
+use mrtr_client::{CallError, CallErrorKind, Client, Limits, RoundOutcome, Stop, TransportError, TransportFailure};
+use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{ErrorCode, ErrorObject, RequestId};
 use serde_json::{Value, json};
 
@@ -155,23 +157,40 @@ async fn the_handler_that_is_not_there_is_named() {
     }
     // A server that knows what this client declared refuses by itself.
     let error = Client::builder(InMemory::new(greeter())).build().call_tool("greet", json!({})).await.unwrap_err();
-    assert!(matches!(&error.kind, CallErrorKind::Server { error, .. } if error.code.as_i64() == -32021), "{error}");
-    assert!(error.to_string().contains("`on_elicit`"), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::NoHandler { key: None, handler: "on_elicit", .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "the call needs a client that answers `elicitation/create`, and this client has no `on_elicit`"
+    );
+    assert!(error.pending().is_some(), "another client may resume it");
 }
 
 #[tokio::test]
 async fn a_server_that_misses_a_capability_names_the_handler_for_it() {
-    for (wanted, named) in [
-        (json!({ "sampling": {} }), "; this client has no `on_sample`"),
-        (json!({ "sampling": { "tools": {} } }), "; this client has no `on_sample_with_tools`"),
-        (json!({ "elicitation": { "url": {} }, "roots": {} }), "; this client has no `on_url`, `on_roots`"),
-        (json!({ "extensions": { "com.example/seat": {} } }), ""),
+    for (wanted, missing) in [
+        (json!({ "sampling": {} }), Some(("sampling/createMessage", "on_sample"))),
+        (json!({ "sampling": { "tools": {} } }), Some(("sampling/createMessage", "on_sample_with_tools"))),
+        (json!({ "elicitation": { "url": {} }, "roots": {} }), Some(("elicitation/create", "on_url"))),
+        // This client has a handler for forms, and an extension may be more than an input.
+        (json!({ "elicitation": { "form": {} } }), None),
+        (json!({ "extensions": { "com.example/seat": {} } }), None),
     ] {
         let mut refusal = ErrorObject::new(ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, "No");
         refusal.data = Some(json!({ "requiredCapabilities": wanted }).into());
-        let client = Client::builder(Script::new().error(refusal)).build();
-        let told = client.call_tool("t", json!({})).await.unwrap_err().to_string();
-        assert!(told.ends_with(&format!("No (-32021){named}")), "{wanted}: {told}");
+        let script = Script::new().error(refusal.clone()).error(refusal);
+        let client = Client::builder(script).on_elicit(|form| async move { form.decline() }).build();
+        let by_hand = client.call_tool_once("t", json!({})).await.map(drop).unwrap_err();
+        for error in [client.call_tool("t", json!({})).await.unwrap_err(), by_hand] {
+            match (&error.kind, missing) {
+                (CallErrorKind::NoHandler { key: None, method, handler }, Some(missing)) => {
+                    assert_eq!((&**method, *handler), missing);
+                }
+                (CallErrorKind::Server { .. }, None) => {
+                    assert_eq!(error.to_string(), "the server answered: No (-32021)");
+                }
+                _ => panic!("{wanted}: {error:?}"),
+            }
+        }
     }
 }
 
@@ -192,20 +211,83 @@ impl Error for Outer {
 }
 
 #[test]
-fn the_innermost_cause_is_said_and_the_others_are_its_sources() {
+fn the_innermost_cause_is_said_and_the_others_can_be_got() {
     let error = TransportError::new(Outer(std::io::Error::other("the cable is cut")));
     assert_eq!(error.to_string(), "the cable is cut");
-    assert_eq!(error.source().unwrap().to_string(), "sending failed");
-    assert!(TransportError::new("the cable is cut").source().is_none());
+    assert!(error.source().is_none(), "it would be said twice");
+    assert_eq!(error.get_ref().to_string(), "sending failed");
+    assert!(error.get_ref().is::<Outer>());
+}
+
+/// An error with its causes, as programs write it that end with it.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.extend([": ", &error.to_string()]);
+        cause = error.source();
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_cause_is_said_once() {
+    let form = json!({ "type": "object", "properties": {} });
+    let ask = asks_form("booking", &form);
+    let client = Client::builder(
+        Script::new().result(&ask).result(&ask).result(json!({ "resultType": "complete", "content": 7 })),
+    )
+    .on_elicit(|form| async move {
+        assert!(form.context().call == 1, "no screen");
+        Err::<ElicitResult, _>(Outer(std::io::Error::other("the screen is locked")))
+    })
+    .build();
+    let error = client.call_tool("t", json!({})).await.unwrap_err();
+    assert_eq!(error.to_string(), "`booking` was not answered: sending failed");
+    assert_eq!(with_causes(&error), "`booking` was not answered: sending failed: the screen is locked");
+    assert_eq!(with_causes(&error), with_causes(&error.kind));
+    let error = client.call_tool("t", json!({})).await.unwrap_err();
+    assert_eq!(with_causes(&error), "`booking` was not answered: the handler panicked: no screen");
+    let error = client.call_tool("t", json!({})).await.unwrap_err();
+    assert_eq!(with_causes(&error), error.to_string());
+    let gone = TransportError::of(TransportFailure::Unreachable, Outer(std::io::Error::other("the cable is cut")));
+    assert_eq!(with_causes(&gone), "the cable is cut");
+}
+
+#[tokio::test]
+async fn an_error_shows_its_kind_to_a_programmer() {
+    let debug = async |script: Script| {
+        let error = rooted(script).call_tool("t", json!({})).await.unwrap_err();
+        (format!("{:?}", error.kind), format!("{error:?}"))
+    };
+    let (kind, error) = debug(Script::new().unreachable()).await;
+    assert_eq!(kind, r#"Transport(Unreachable, "it cannot be reached")"#);
+    assert!(error.starts_with("CallError { kind: Transport, message: \"no connection to a script: "), "{error}");
+    let (kind, _) = debug(Script::new().error(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "no"))).await;
+    assert_eq!(kind, r#"Server("the server answered: no (-32603)")"#);
+    let (kind, _) = debug(Script::new().result(json!({ "resultType": "input_required" }))).await;
+    assert!(kind.starts_with("Stopped(BadReply(\""), "{kind}");
+    assert_eq!(format!("{:?}", mrtr_client::AnswerError::NotAsked("a".to_owned())), r#"NotAsked("`a` was not asked")"#);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_failed_in_transport_is_said_with_the_server_and_the_cause() {
     let silent = Client::builder(Script::new().silence()).build().call_tool("t", json!({})).await.unwrap_err();
-    assert_eq!(silent.to_string(), "a script did not answer in time: nothing came within 120s");
+    assert_eq!(silent.to_string(), "a script did not answer in time: no result came within 120s");
     let gone = rooted(Script::new().unreachable()).call_tool("t", json!({})).await.unwrap_err();
-    assert_eq!(gone.to_string(), "the exchange with a script failed: it cannot be reached");
-    let CallErrorKind::Transport { source, .. } = silent.kind else { panic!("{silent}") };
+    assert_eq!(gone.to_string(), "no connection to a script: it cannot be reached");
+    let CallErrorKind::Transport { source, .. } = gone.kind else { panic!("{gone}") };
+    assert!(source.failure() == TransportFailure::Unreachable && !source.may_have_run());
+    let impatient = Limits { exchange: Duration::ZERO, ..Limits::default() };
+    let silent = Client::builder(Script::new().silence()).limits(impatient).build();
+    let silent_at_once = silent.call_tool("t", json!({})).await.unwrap_err();
+    assert!(silent_at_once.to_string().ends_with("no result came at once, since `Limits::exchange` is 0"));
+    for failure in [TransportFailure::Unauthorized, TransportFailure::Forbidden, TransportFailure::NotFound] {
+        let error = rooted(Script::new().failure(failure)).call_tool("t", json!({})).await.unwrap_err();
+        let CallErrorKind::Transport { source, .. } = error.kind else { panic!("{error}") };
+        assert!(source.failure() == failure && !source.may_have_run(), "{source:?}");
+    }
+    let CallErrorKind::Transport { source, .. } = silent_at_once.kind else { panic!("{silent_at_once}") };
     assert_eq!(source.failure(), TransportFailure::TimedOut);
 }
 
@@ -220,6 +302,7 @@ async fn every_error_of_a_call_that_was_made_carries_it() {
     // Arguments that cannot be written make no call, and none is made up that could be sent without them.
     let error = client.call_tool("t", [1]).await.unwrap_err();
     assert!(matches!(error.kind, CallErrorKind::BadParams(_)) && error.pending().is_none(), "{error}");
+    assert_eq!(error.to_string(), "the arguments of `t` are an array, and not an object");
 }
 
 #[tokio::test]
@@ -230,4 +313,8 @@ async fn what_an_address_asks_for_is_not_shown() {
     let error = rooted(Script::new()).resume(pending).await.unwrap_err();
     let shown = format!("{error} {error:?}");
     assert!(shown.contains("https://example.com/mcp?…") && !shown.contains("hush"), "{shown}");
+    let saved = json!({ "format": 1, "server": "https://example.com/mcp#now", "revision": "2026-07-28",
+        "method": "tools/call", "params": {}, "rounds": 1 });
+    let error = rooted(Script::new()).resume(serde_json::from_value(saved).unwrap()).await.unwrap_err();
+    assert!(error.to_string().contains("https://example.com/mcp#…, and"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallErrorKind, Client, Limits, PendingTask, RoundOutcome, Stop};
+use mrtr_client::{CallErrorKind, CancelOutcome, Client, Limits, PendingTask, RoundOutcome, Stop};
 use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -324,4 +324,69 @@ async fn a_task_of_the_older_revisions_is_cancelled_in_its_own_family() {
         matches!(&error.kind, CallErrorKind::Server { error, .. } if error.code == ErrorCode::INVALID_PARAMS),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_caller_is_told_whether_a_cancellation_came_in_time() {
+    let done = task("completed", json!({ "result": { "resultType": "complete", "content": [] } }));
+    let over = || ErrorObject::new(ErrorCode::INVALID_PARAMS, "The task has ended");
+    let handle = PendingTask::new(Revision::V2026_07_28, "t-1");
+    for (script, outcome) in [
+        (Script::new().result(acknowledged()).result(task("cancelled", json!({}))), CancelOutcome::Cancelled),
+        (Script::new().result(acknowledged()).result(done.clone()), CancelOutcome::TooLate),
+        (Script::new().result(acknowledged()).result(task("working", json!({}))), CancelOutcome::Requested),
+        (Script::new().result(acknowledged()).unreachable(), CancelOutcome::Requested),
+        (Script::new().error(over()).result(done), CancelOutcome::TooLate),
+    ] {
+        assert_eq!(rooted(script.clone()).cancel_task(&handle).await.unwrap(), outcome);
+        assert_eq!(methods(&script), ["tasks/cancel", "tasks/get"]);
+    }
+    let core_handle = PendingTask::new(Revision::Sep2322, "t-1");
+    for (script, outcome) in [
+        (Script::new().result(core("cancelled")), CancelOutcome::Cancelled),
+        (Script::new().error(over()).result(core("completed")), CancelOutcome::TooLate),
+    ] {
+        assert_eq!(rooted(script).cancel_task(&core_handle).await.unwrap(), outcome);
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_the_server_does_not_know_is_explained() {
+    let unknown = || ErrorObject::new(ErrorCode::INVALID_PARAMS, "Unknown task");
+    let handle = PendingTask::new(Revision::V2026_07_28, "t-1");
+    let hint = "the server answered: Unknown task (-32602); most likely the server no longer has the task";
+    let error = rooted(Script::new().error(unknown())).follow(handle.clone()).await.unwrap_err();
+    assert!(error.to_string().starts_with(hint), "{error}");
+    let error = rooted(Script::new().error(unknown()).error(unknown())).cancel_task(&handle).await.unwrap_err();
+    assert!(error.to_string().starts_with(hint), "{error}");
+    // The call itself failed in the task, which the server knows.
+    let failed = task("failed", json!({ "error": { "code": -32602, "message": "Unknown port" } }));
+    let error = rooted(Script::new().result(failed)).follow(handle).await.unwrap_err();
+    assert_eq!(error.to_string(), "the server answered: Unknown port (-32602)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_met_again_still_has_the_name_of_its_tool() {
+    let script = Script::new().result(created()).result(task("working", json!({})));
+    let client = rooted(script);
+    let RoundOutcome::Task(pending, _) = client.call_tool_once("report", json!({})).await.unwrap() else {
+        panic!("a task")
+    };
+    let handle = pending.task().unwrap();
+    assert_eq!(handle.name(), Some("report"));
+    let saved = serde_json::to_string(handle).unwrap();
+    let older = saved.replace(r#","name":"report""#, "");
+    assert_ne!(saved, older);
+    for (saved, name) in [(saved, Some("report")), (older, None)] {
+        let script = Script::new().result(asks(&["a"])).result(acknowledged()).result(completed("done"));
+        let met = Client::builder(script)
+            .on_roots(move |context| async move {
+                assert_eq!(context.name.as_deref(), name);
+                Ok::<_, String>(Vec::new())
+            })
+            .build();
+        let handle: PendingTask = serde_json::from_str(&saved).unwrap();
+        assert_eq!(handle.name(), name);
+        met.follow(handle).await.unwrap();
+    }
 }

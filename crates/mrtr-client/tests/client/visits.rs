@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{Action, Call, Client, EventKind, Limits, PendingCall, RoundOutcome, UnsafeUrl};
+use mrtr_client::{Action, Call, CallErrorKind, Client, EventKind, Limits, PendingCall, RoundOutcome, UnsafeUrl};
 use mrtr_schema::elicitation::{ElicitAction, ElicitResult, Url};
 use mrtr_schema::{Json, JsonObject, Revision};
 use serde_json::{Value, json};
@@ -136,6 +136,26 @@ async fn a_call_that_is_driven_by_hand_is_told_to_wait_and_keeps_count_when_save
     }
     assert_eq!(pauses.len(), 2);
     assert!(pauses[0] <= Duration::from_secs(1) && pauses[1] >= Duration::from_secs(1), "{pauses:?}");
+}
+
+#[tokio::test]
+async fn a_url_that_is_not_safe_reaches_no_handler_unless_the_host_wants_every_url() {
+    for url in ["javascript:alert(1)", "file:///etc/passwd", "http://evil.example/", "acme-login:now"] {
+        let script = Script::new().result(asks_url(url)).result(complete("connected"));
+        let client = Client::builder(script.clone())
+            .on_url(|_| async { unreachable!("the client has checked it") as ElicitResult })
+            .build();
+        let error = client.call_tool("sync", json!({})).await.unwrap_err();
+        let CallErrorKind::BadQuestion { key, source } = &error.kind else { panic!("{error:?}") };
+        assert!(key == "connect" && source.is::<UnsafeUrl>());
+        let told = format!("the server asks for `connect` in a way that is not allowed: {source}");
+        assert!(error.to_string() == told && error.pending().is_some(), "{error}");
+
+        let script = Script::new().result(asks_url(url)).result(complete("connected"));
+        let client =
+            Client::builder(script).danger_accept_any_url().on_url(|request| async move { request.consent() }).build();
+        client.call_tool("sync", json!({})).await.unwrap();
+    }
 }
 
 #[test]

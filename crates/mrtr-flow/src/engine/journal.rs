@@ -148,6 +148,23 @@ impl Journal {
         self.all().filter(|entry| entry.kind().space() == Space::Step).map(View::name)
     }
 
+    /// Returns what is remembered, in order: the kind of each entry, its name, and its content, such as the JSON of an
+    /// answer. The name is empty for an entry about the flow itself, and the content where there is none.
+    ///
+    /// ```
+    /// use mrtr_flow::{Asked, EntryKind, Journal};
+    ///
+    /// let mut journal = Journal::default();
+    /// let answer = serde_json::value::RawValue::from_string(r#"{"roots": []}"#.to_owned())?;
+    /// journal.answer("roots", &answer, Asked::default());
+    /// let entries: Vec<_> = journal.contents().collect();
+    /// assert_eq!(entries, [(EntryKind::Answered, "roots", r#"{"roots": []}"#)]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn contents(&self) -> impl Iterator<Item = (EntryKind, &str, &str)> {
+        self.all().map(|entry| (entry.kind(), entry.name(), entry.text()))
+    }
+
     /// Records the answer to a question that was asked, in place of an earlier one. The next run decides whether the
     /// answer will do. `asked` is the question's [`asked`](crate::Question::asked).
     pub fn answer(&mut self, key: impl AsRef<str>, response: &RawValue, asked: Asked) {

@@ -129,7 +129,7 @@ impl<'a, F: Future<Output: StepResult> + Send + 'a> StepWork<'a> for F {}
 #[diagnostic::on_unimplemented(
     message = "the work of a step ends in a `Result`, and this ends in `{Self}`",
     label = "this work does not end in a `Result`",
-    note = "end it in `Ok::<_, Failure>(value)`; the error may be `mrtr_flow::Failure`, `anyhow::Error`, an error of your own, or a `String`"
+    note = "end it in `Ok::<_, Failure>(value)`; the error may be `mrtr::Failure`, `anyhow::Error`, an error of your own, or a `String`"
 )]
 pub trait StepResult {}
 

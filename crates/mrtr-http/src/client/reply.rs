@@ -161,13 +161,33 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
         StatusCode::NOT_FOUND => TransportFailure::NotFound,
         _ => TransportFailure::Other,
     };
-    let said = format!("the server answered with status {status} and no message");
     let said = match (reason(body), body.trim()) {
         (Some(reason), _) => format!("the server answered with status {status}: {}", Printable::line(&reason)),
-        (None, "") => said,
-        (None, body) => format!("{said}, but with `{}`", Printable::line(body)),
+        (None, "") => format!("the server answered with status {status} and no message"),
+        (None, body) => match title(body) {
+            Some(title) => {
+                format!("the server answered with status {status} and the page `{}`", Printable::line(&title))
+            }
+            None => {
+                format!("the server answered with status {status} and the text `{}`", Printable::line(&words(body)))
+            }
+        },
     };
     TransportError::of(failure, said).with_status(status.as_u16())
+}
+
+/// The title of an HTML page, if the body is one that has a title: a proxy sends such pages for people.
+fn title(body: &str) -> Option<String> {
+    let lower = body.to_ascii_lowercase();
+    let opened = lower.find("<title")?;
+    let begin = opened + lower[opened..].find('>')? + 1;
+    let end = begin + lower[begin..].find("</title")?;
+    Some(words(&body[begin..end])).filter(|title| body.starts_with('<') && !title.is_empty())
+}
+
+/// A text as one line, with one space between its words.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The reason in the body of a response that the client does not take for an answer, if that body is an error.

@@ -1,5 +1,6 @@
 //! Sending a request: with its headers and its token, and again where that is safe.
 
+use std::error::Error;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -115,7 +116,7 @@ impl Sender {
     pub(super) fn authorize(headers: &mut HeaderMap, token: Option<&str>) -> Result<(), TransportError> {
         let Some(token) = token else { return Ok(()) };
         let value = HeaderValue::try_from(format!("Bearer {token}"));
-        let mut value = value.map_err(|_| TransportError::new("the token cannot be written in a header"))?;
+        let mut value = value.map_err(|_| TransportError::new(UNWRITABLE_TOKEN))?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
         Ok(())
@@ -161,6 +162,9 @@ fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
 
 /// The error for a request that got no response.
 pub(super) fn failed(error: reqwest::Error) -> TransportError {
+    if is_plain_http(&error) {
+        return TransportError::of(TransportFailure::Unreachable, NO_TLS);
+    }
     let failure = if error.is_connect() {
         TransportFailure::Unreachable
     } else if error.is_timeout() {
@@ -170,6 +174,22 @@ pub(super) fn failed(error: reqwest::Error) -> TransportError {
     };
     TransportError::of(failure, error.without_url())
 }
+
+/// Returns true if the server answered the beginning of TLS with something else, as one without TLS does.
+fn is_plain_http(error: &reqwest::Error) -> bool {
+    let mut innermost: &dyn Error = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    // The error is rustls', of which this crate has only the text.
+    error.is_connect() && innermost.to_string().contains("InvalidContentType")
+}
+
+const NO_TLS: &str = "the server does not speak TLS: write `http://` in place of `https://`, if it is on this machine or \
+                      in a network that you trust";
+
+const UNWRITABLE_TOKEN: &str = "the token cannot be written in a header: it has a line break, or another character that \
+                                no header may have";
 
 /// The most arguments of one call that the client mirrors in headers.
 pub(super) const MIRRORED_ARGUMENTS: usize = 1000;

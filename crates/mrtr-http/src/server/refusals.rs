@@ -22,10 +22,14 @@ impl Refusals {
     /// Returns the same for the body.
     pub(super) fn log(&self, rejection: &Rejection, head: &Parts) -> Option<String> {
         let (cause, setting) = match rejection {
-            Rejection::Foreign(Foreign::Host(host), _) => (
-                "the endpoint is not served under this host",
-                format!("Endpoint::public_url, or Endpoint::allow_host({:?})", shown(host)),
-            ),
+            Rejection::Foreign(Foreign::Host(host), _) => {
+                // The host is not written as a flag to paste: a client chose it, and a shell would read it.
+                let setting = format!(
+                    "Endpoint::public_url, or Endpoint::allow_host({:?}), or --allow-host of `mrtr serve`",
+                    shown(host)
+                );
+                ("the endpoint is not served under this host", setting)
+            }
             Rejection::Foreign(Foreign::Origin(origin), _) => {
                 ("a page of another origin sent it", format!("Endpoint::allow_origin({:?})", shown(origin)))
             }

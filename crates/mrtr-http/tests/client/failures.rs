@@ -19,6 +19,8 @@ fn failure(error: &CallError) -> Option<TransportFailure> {
     if let CallErrorKind::Transport { source, .. } = &error.kind { Some(source.failure()) } else { None }
 }
 
+const NGINX: &str = "<html>\r\n<head><title>502\r\nBad Gateway</title></head>\r\n<body>nginx</body></html>\r\n";
+
 const JSON: &str = "Content-Type: application/json\r\n";
 
 #[tokio::test]
@@ -34,6 +36,14 @@ async fn a_status_without_a_message_is_told_by_its_kind_and_with_the_server_s_wo
         (404, "Content-Type: text/html\r\n", "<h1>Nothing here</h1>", NotFound, "<h1>Nothing here</h1>"),
         (502, "Content-Type: text/html\r\n", "\u{1b}[2J<h1>Bad Gateway</h1>", Other, r"\u{1b}[2J<h1>Bad Gateway</h1>"),
         (500, JSON, "[]", Other, "[]"),
+        (502, "Content-Type: text/html\r\n", NGINX, Other, "and the page `502 Bad Gateway`"),
+        (
+            503,
+            "Content-Type: text/plain\r\n",
+            "no instance\r\nis ready\r\n",
+            Other,
+            "and the text `no instance is ready`",
+        ),
     ] {
         let scripted = Scripted::start(move |_, _| Answer::with(status, headers, body)).await;
         let error = error_of(&scripted.url()).await;
@@ -113,6 +123,27 @@ async fn a_reply_to_another_request_shows_what_the_server_says() {
     assert!(text.contains("server-error") && text.contains("Bad Request: no session"), "{text}");
 }
 
+#[tokio::test]
+async fn a_server_without_tls_is_told_from_one_that_is_not_there() {
+    let scripted = Scripted::start(|_, _| Answer::with(200, JSON, "{}")).await;
+    let error = error_of(&scripted.url().replace("http://", "https://")).await;
+    assert!(error.to_string().contains("the server does not speak TLS: write `http://`"), "{error}");
+    let CallErrorKind::Transport { source, .. } = &error.kind else { panic!("{error:?}") };
+    assert!(source.failure() == TransportFailure::Unreachable && !source.may_have_run(), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_url_without_a_path_is_told_where_servers_are() {
+    let scripted =
+        Scripted::start(|_, _| Answer::with(404, "Content-Type: text/plain\r\n", "There is nothing here.")).await;
+    let url = scripted.url();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    let hint = "; the URL has no path, and most servers are at `/mcp`";
+    let text = error_of(server).await.to_string();
+    assert!(text.ends_with(hint), "{text}");
+    assert!(!error_of(&format!("{server}/other")).await.to_string().contains(hint));
+}
+
 #[test]
 fn an_address_that_is_no_url_says_what_is_missing_and_what_to_write() {
     let cases = [
@@ -123,6 +154,11 @@ fn an_address_that_is_no_url_says_what_is_missing_and_what_to_write() {
         ("mcp.example.com/mcp?token=hidden", "it has no scheme: write `https://mcp.example.com/mcp`"),
         ("ftp://example.com/mcp", "its scheme is `ftp`, and not `http` or `https`"),
         ("http://", "write it as scheme, host and path, such as `http://localhost:8000/mcp`"),
+        ("http://localhost:99999/mcp", "its port is not a number from 0 to 65535"),
+        ("http://localhost:0x/mcp", "its port is not a number from 0 to 65535"),
+        ("http://[::1]:99999", "its port is not a number from 0 to 65535"),
+        ("http://localhost:8000/mcp#hidden", "`http://localhost:8000/mcp#…` has a fragment"),
+        ("http://localhost:8000/mcp?token=hidden#", "`http://localhost:8000/mcp#…` has a fragment"),
         ("", "the URL of the server is empty"),
         ("ann:hidden@example.com/mcp", "it begins with `http://` or `https://`"),
     ];

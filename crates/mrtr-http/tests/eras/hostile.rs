@@ -213,7 +213,7 @@ async fn gets_that_end_empty_are_repeated_ever_more_slowly() {
     let scripted = ends_empty(usize::MAX).await;
     let limits = Limits { exchange: Duration::from_secs(2), ..Limits::default() };
     let error = within("an end", client(&scripted).limits(limits).build().call_tool("t", json!({}))).await.unwrap_err();
-    assert!(error.to_string().contains("nothing came in time"), "{error}");
+    assert!(error.to_string().contains("no result came within"), "{error}");
     // At 0.1, 0.3, 0.7 and 1.5 seconds; one every tenth of a second would be twenty.
     assert!((1..=5).contains(&gets(&scripted)), "{} GETs", gets(&scripted));
 

@@ -16,9 +16,10 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
+use super::Flows;
 use super::lists::{Page, Place, union};
 use super::message::{self, Response, read_asking};
-use super::{Flows, modern};
+use super::modern::{self, Told};
 
 impl<H: ServerHandler> Flows<H> {
     /// Has our server answer a request, in the era that rmcp has settled with the client.
@@ -28,12 +29,17 @@ impl<H: ServerHandler> Flows<H> {
         params: &impl Serialize,
         context: &RequestContext<RoleServer>,
     ) -> Result<String, ErrorData> {
-        let (params, identity) = (message::written(params)?, self.identify.of(&context.extensions));
+        let (params, identity) = (message::written(params)?, self.identity(context));
         // On the heap: rmcp has the futures of all methods in one, which would be as large as the largest of these.
-        if modern::is_modern(context) {
+        let answered = if modern::is_modern(context) {
             Box::pin(modern::call(&self.server, method, params, context, &identity)).await
         } else {
             Box::pin(self.sessions.call(method, &params, context, &identity)).await
+        };
+        // A client that was told the other handler's name is to meet no second server in the results.
+        match &self.other {
+            Some(other) => message::signed(answered?, || other.get_info().server_info),
+            None => answered,
         }
     }
 
@@ -57,7 +63,15 @@ impl<H: ServerHandler> Flows<H> {
 
     /// Returns the other handler if our server does not know what a request asks for.
     fn other_for<T>(&self, answered: &Result<T, ErrorData>) -> Option<&H> {
-        self.beside.as_ref().filter(|_| is_unknown(answered))
+        self.other.as_ref().filter(|_| is_unknown(answered))
+    }
+
+    /// Returns the other handler if a request is not for a flow.
+    fn other_unless(&self, is_ours: bool, context: &RequestContext<RoleServer>) -> Option<&H> {
+        let other = self.other.as_ref().filter(|_| !is_ours)?;
+        // For the log: the other handler finds out by itself who calls.
+        self.identity(context);
+        Some(other)
     }
 
     /// Returns a page of a list that both have a part in.
@@ -71,7 +85,7 @@ impl<H: ServerHandler> Flows<H> {
     where
         F: Future<Output = Result<P, ErrorData>>,
     {
-        let Some(other) = &self.beside else {
+        let Some(other) = &self.other else {
             return self.result(P::METHOD, &request.unwrap_or_default(), &context).await;
         };
         let cursor = |cursor| PaginatedRequestParams::default().with_cursor(cursor);
@@ -95,7 +109,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        match &self.beside {
+        match &self.other {
             Some(other) => other.supported_protocol_versions(),
             None => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
         }
@@ -106,7 +120,8 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let Some(other) = &self.beside else {
+        self.notices.serving(&self.server, &self.identify);
+        let Some(other) = &self.other else {
             context.peer.set_peer_info(request.clone());
             let mut result = self.negotiate_initialize(&request)?;
             result.capabilities = self.declared.legacy.clone();
@@ -118,7 +133,8 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let Some(other) = &self.beside else {
+        self.notices.serving(&self.server, &self.identify);
+        let Some(other) = &self.other else {
             return Ok(DiscoverResult::from_server_info(
                 self.supported_protocol_versions().into_owned(),
                 self.config(),
@@ -130,7 +146,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 
     async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        match &self.beside {
+        match &self.other {
             Some(other) => other.ping(context).await,
             None => Ok(()),
         }
@@ -141,10 +157,16 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match &self.beside {
-            Some(other) if !self.server.offers().has_tool(&request.name) => other.call_tool(request, context).await,
-            _ => self.response("tools/call", &request, &context).await,
+        if let Some(other) = self.other_unless(self.server.offers().has_tool(&request.name), &context) {
+            if other.get_info().capabilities.tools.is_some() {
+                return other.call_tool(request, context).await;
+            }
+            let theirs = other.call_tool(request.clone(), context.clone()).await;
+            if !has_no_method(&theirs) {
+                return theirs;
+            }
         }
+        self.response("tools/call", &request, &context).await
     }
 
     async fn get_prompt(
@@ -152,10 +174,16 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        match &self.beside {
-            Some(other) if !self.server.offers().has_prompt(&request.name) => other.get_prompt(request, context).await,
-            _ => self.response("prompts/get", &request, &context).await,
+        if let Some(other) = self.other_unless(self.server.offers().has_prompt(&request.name), &context) {
+            if other.get_info().capabilities.prompts.is_some() {
+                return other.get_prompt(request, context).await;
+            }
+            let theirs = other.get_prompt(request.clone(), context.clone()).await;
+            if !has_no_method(&theirs) {
+                return theirs;
+            }
         }
+        self.response("prompts/get", &request, &context).await
     }
 
     async fn read_resource(
@@ -163,10 +191,16 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match &self.beside {
-            Some(other) if !self.server.offers().reads(&request.uri) => other.read_resource(request, context).await,
-            _ => self.response("resources/read", &request, &context).await,
+        if let Some(other) = self.other_unless(self.server.offers().reads(&request.uri), &context) {
+            if other.get_info().capabilities.resources.is_some() {
+                return other.read_resource(request, context).await;
+            }
+            let theirs = other.read_resource(request.clone(), context.clone()).await;
+            if !has_no_method(&theirs) {
+                return theirs;
+            }
         }
+        self.response("resources/read", &request, &context).await
     }
 
     async fn complete(
@@ -180,14 +214,14 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
             Reference::Resource(resource) => offers.has_template(&resource.uri),
             _ => false,
         };
-        match &self.beside {
+        match &self.other {
             Some(other) if !is_ours => other.complete(request, context).await,
             _ => self.result("completion/complete", &request, &context).await,
         }
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let theirs = || self.beside.as_ref().and_then(|other| other.get_tool(name));
+        let theirs = || self.other.as_ref().and_then(|other| other.get_tool(name));
         self.declared.tools.get(name).cloned().or_else(theirs)
     }
 
@@ -234,7 +268,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     ) -> Result<(), ErrorData> {
         let ours = self.result::<IgnoredAny>("logging/setLevel", &request, &context).await;
         // The level is meant for both, and either may have nothing to log.
-        let theirs = match &self.beside {
+        let theirs = match &self.other {
             Some(other) => other.set_level(request, context).await,
             None => return ours.map(drop),
         };
@@ -246,25 +280,27 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| self.server.offers().reads(uri));
         }
-        let theirs = self.beside.as_ref().and_then(|other| other.accepted_subscription_filter(requested));
+        let theirs = self.other.as_ref().and_then(|other| other.accepted_subscription_filter(requested));
         Some(theirs.into_iter().fold(accepted, both))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let (request, sink) = (context.request_context(), context.sink().clone());
-        let identity = self.identify.of(&request.extensions);
+        let identity = self.identity(request);
         let subscription = modern::subscription(context.accepted(), request)?;
         let telling = modern::listen(&self.server, subscription, &sink, &identity);
-        let Some(other) = &self.beside else {
+        let Some(other) = &self.other else {
             tokio::select! {
                 () = context.cancelled() => {}
-                () = telling => {}
+                _ = telling => {}
             }
             return Ok(());
         };
         let telling = async {
-            telling.await;
-            std::future::pending::<()>().await;
+            // The other handler's part goes on, unless our server ends all subscriptions, as it does when it shuts down.
+            if telling.await == Told::Refused {
+                std::future::pending::<()>().await;
+            }
         };
         tokio::select! {
             ended = other.listen(context) => ended,
@@ -278,7 +314,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: rmcp::model::SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        match &self.beside {
+        match &self.other {
             Some(other) if !self.server.offers().reads(&request.uri) => other.subscribe(request, context).await,
             _ => self.result::<IgnoredAny>("resources/subscribe", &request, &context).await.map(drop),
         }
@@ -290,7 +326,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
         request: rmcp::model::UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        match &self.beside {
+        match &self.other {
             Some(other) if !self.server.offers().reads(&request.uri) => other.unsubscribe(request, context).await,
             _ => self.result::<IgnoredAny>("resources/unsubscribe", &request, &context).await.map(drop),
         }
@@ -356,7 +392,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let theirs = async {
-            if let Some(other) = &self.beside {
+            if let Some(other) = &self.other {
                 other.on_initialized(context.clone()).await;
             }
         };
@@ -364,25 +400,25 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
     }
 
     async fn on_cancelled(&self, notification: CancelledNotificationParam, context: NotificationContext<RoleServer>) {
-        if let Some(other) = &self.beside {
+        if let Some(other) = &self.other {
             other.on_cancelled(notification, context).await;
         }
     }
 
     async fn on_progress(&self, notification: ProgressNotificationParam, context: NotificationContext<RoleServer>) {
-        if let Some(other) = &self.beside {
+        if let Some(other) = &self.other {
             other.on_progress(notification, context).await;
         }
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
-        if let Some(other) = &self.beside {
+        if let Some(other) = &self.other {
             other.on_roots_list_changed(context).await;
         }
     }
 
     async fn on_custom_notification(&self, notification: CustomNotification, context: NotificationContext<RoleServer>) {
-        if let Some(other) = &self.beside {
+        if let Some(other) = &self.other {
             other.on_custom_notification(notification, context).await;
         }
     }
@@ -393,6 +429,11 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
 fn is_unknown<T>(answered: &Result<T, ErrorData>) -> bool {
     let unknown = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS];
     answered.as_ref().is_err_and(|error| unknown.contains(&error.code))
+}
+
+/// Returns true if a handler does not have the method at all.
+fn has_no_method<T>(answered: &Result<T, ErrorData>) -> bool {
+    answered.as_ref().is_err_and(|error| error.code == ErrorCode::METHOD_NOT_FOUND)
 }
 
 /// Chooses between our server's refusal and what the other handler answered after it. If the other knows nothing of it

@@ -2,10 +2,12 @@
 //! own for each method that may ask.
 
 use bytes::Bytes;
+use mrtr_schema::{ErrorCode, Json, Revision, Wire};
+use mrtr_server::{Failure, ProtocolError};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, GetPromptResponse, GetPromptResult, InputRequiredResult,
-    ReadResourceResponse, ReadResourceResult, ServerNotification, ServerRequest,
+    CallToolResponse, CallToolResult, CreateTaskResult, GetPromptResponse, GetPromptResult, Implementation,
+    InputRequiredResult, ReadResourceResponse, ReadResourceResult, ServerNotification, ServerRequest,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -87,6 +89,23 @@ fn typed<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ErrorData> {
     serde_json::from_str(text).map_err(|error| no_type(&error))
 }
+
+/// Names another server in a result, and in the result of a task in it, in place of the one that is named there.
+pub(super) fn signed(result: String, name: impl FnOnce() -> Implementation) -> Result<String, ErrorData> {
+    if !result.contains(SERVER_INFO) {
+        return Ok(result);
+    }
+    let (mut result, name): (Value, _) = (read(&result)?, written(&name())?);
+    for meta in ["/_meta", "/result/_meta"] {
+        if let Some(named) = result.pointer_mut(meta).and_then(|meta| meta.get_mut(SERVER_INFO)) {
+            *named = name.clone();
+        }
+    }
+    Ok(result.to_string())
+}
+
+/// The key of a result's metadata that names the server.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A value of rmcp's, as it goes over the wire.
 pub(super) fn written(value: &impl Serialize) -> Result<Value, ErrorData> {
@@ -185,4 +204,48 @@ impl Response for GetPromptResponse {
 
 impl Response for ReadResourceResponse {
     type Complete = ReadResourceResult;
+}
+
+/// Turns a value of rmcp's into mrtr's, for tools that become flows.
+///
+/// ```
+/// use mrtr_rmcp::IntoMrtr;
+/// use mrtr_server::{Failure, Flow};
+/// use rmcp::ErrorData;
+///
+/// fn floor(room: &str) -> Result<u8, ErrorData> {
+///     room.parse().map_err(|_| ErrorData::invalid_params("there is no such room", None))
+/// }
+///
+/// async fn clean(flow: Flow) -> Result<String, Failure> {
+///     let floor = floor("12").map_err(IntoMrtr::into_mrtr)?;
+///     Ok(format!("floor {floor} is clean"))
+/// }
+/// ```
+pub trait IntoMrtr {
+    /// The type of mrtr's that says the same.
+    type Mrtr;
+
+    /// Turns the value into mrtr's.
+    fn into_mrtr(self) -> Self::Mrtr;
+}
+
+/// The error goes over the wire with its code, message and data, as it does from a tool of rmcp's. As a `Failure` by
+/// itself it would be a failure inside the server, of which the caller learns nothing.
+impl IntoMrtr for ErrorData {
+    type Mrtr = ProtocolError;
+
+    fn into_mrtr(self) -> ProtocolError {
+        let mut error = ProtocolError::new(ErrorCode::new(self.code.0.into()), self.message).into_object();
+        error.data = self.data.as_ref().and_then(|data| Json::of(data).ok());
+        error.into()
+    }
+}
+
+impl IntoMrtr for CallToolResult {
+    type Mrtr = Result<mrtr_schema::CallToolResult, Failure>;
+
+    fn into_mrtr(self) -> Result<mrtr_schema::CallToolResult, Failure> {
+        Ok(mrtr_schema::CallToolResult::from_json(&serde_json::to_string(&self)?, Revision::default().lenient())?)
+    }
 }

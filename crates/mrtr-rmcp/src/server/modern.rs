@@ -85,10 +85,19 @@ pub(super) fn subscription(
     Ok(message::request(&context.id, "subscriptions/listen", &params))
 }
 
+/// The end of a subscription at our server.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Told {
+    /// Our server told of changes until it ended the subscription.
+    UntilItsEnd,
+    /// Our server told of nothing.
+    Refused,
+}
+
 /// Passes on notifications of changes, for as long as our server sends them.
-pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) {
+pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) -> Told {
     let reply = server.handle(subscription, Context::new().identity(identity.clone())).await;
-    let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return };
+    let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return Told::Refused };
     while let Some(message) = messages.next().await {
         let Ok(FromServer::Notification(Some(notification))) = FromServer::read(&message) else { continue };
         // rmcp has acknowledged the subscription itself, and passes on only what the client wants to hear.
@@ -96,4 +105,5 @@ pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &Subscrip
             tracing::debug!(%error, "a change could not be sent to the client");
         }
     }
+    Told::UntilItsEnd
 }

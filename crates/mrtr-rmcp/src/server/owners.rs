@@ -2,6 +2,7 @@
 //! can use.
 
 use std::fmt;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use base64::Engine;
@@ -14,6 +15,7 @@ use rmcp::model::Extensions;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::notices::Notices;
 use crate::identity::{Identify, owner_bytes};
 
 /// A tower layer for rmcp's HTTP service that binds each session to the caller who opened it.
@@ -46,18 +48,19 @@ use crate::identity::{Identify, owner_bytes};
 /// let sessions = Arc::new(LocalSessionManager::default());
 /// let service = StreamableHttpService::new(move || Ok(flows.clone()), sessions, StreamableHttpServerConfig::default());
 /// let app: axum::Router = axum::Router::new().nest_service("/mcp", service).layer(owners);
-/// // The middleware that checks tokens comes after it, so that it runs before it: `app.layer(check_tokens)`.
+/// // Add the middleware that checks tokens last, `app.layer(check_tokens)`: axum runs the last layer first.
 /// # Ok::<(), mrtr_server::BuildError>(())
 /// ```
 #[derive(Clone)]
 pub struct SessionOwners {
     sealer: Sealer,
     identify: Identify,
+    notices: Arc<Notices>,
 }
 
 impl SessionOwners {
-    pub(super) fn new(sealer: Sealer, identify: Identify) -> Self {
-        Self { sealer, identify }
+    pub(super) fn new(sealer: Sealer, identify: Identify, notices: Arc<Notices>) -> Self {
+        Self { sealer, identify, notices }
     }
 
     /// Returns the id that a client gets in place of rmcp's.
@@ -147,10 +150,13 @@ where
         let owners = self.owners.clone();
         Box::pin(async move {
             let mut response = answering.await?;
-            if let Some(session) = response.headers().get(SESSION_ID)
-                && let Some(sealed) = owners.sealed(session, &caller)
-            {
-                response.headers_mut().insert(SESSION_ID, sealed);
+            if let Some(session) = response.headers().get(SESSION_ID) {
+                if claim == Claim::None && owners.identify.tells_callers() && !caller.caller().is_some() {
+                    owners.notices.opened_by_nobody();
+                }
+                if let Some(sealed) = owners.sealed(session, &caller) {
+                    response.headers_mut().insert(SESSION_ID, sealed);
+                }
             }
             // rmcp accepts the end of a session that it does not know.
             if is_foreign_end && response.status().is_success() {
@@ -166,10 +172,23 @@ where
 struct Checked(Identity);
 
 /// Returns true if a request belongs to a session of rmcp's HTTP service that any caller can use who knows its id.
-pub(super) fn is_unowned(extensions: &Extensions, identity: &Identity) -> bool {
+pub(super) fn is_not_owned(extensions: &Extensions, identity: &Identity) -> bool {
     let Some(parts) = extensions.get::<Parts>() else { return false };
-    let is_checked = parts.extensions.get::<Checked>().is_some_and(|Checked(caller)| caller == identity);
-    parts.headers.contains_key(SESSION_ID) && !identity.owns_as(&Identity::anonymous()) && !is_checked
+    parts.headers.contains_key(SESSION_ID)
+        && !identity.owns_as(&Identity::anonymous())
+        && parts.extensions.get::<Checked>().is_none()
+}
+
+/// Returns true if the layer took the sender of a request for another caller.
+pub(super) fn is_owned_by_another(extensions: &Extensions, identity: &Identity) -> bool {
+    let Some(parts) = extensions.get::<Parts>() else { return false };
+    parts.headers.contains_key(SESSION_ID)
+        && parts.extensions.get::<Checked>().is_some_and(|Checked(caller)| !caller.owns_as(identity))
+}
+
+/// Returns true if a request came over HTTP and belongs to no session there.
+pub(super) fn has_no_session(extensions: &Extensions) -> bool {
+    extensions.get::<Parts>().is_some_and(|parts| !parts.headers.contains_key(SESSION_ID))
 }
 
 const SESSION_ID: &str = "mcp-session-id";

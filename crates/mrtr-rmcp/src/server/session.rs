@@ -4,7 +4,7 @@
 mod call;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use mrtr_server::transport::{HeaderClaim, LegacyReply, Received, SessionId, SessionStream};
 use mrtr_server::{Context, Identity, Reply, Server};
-use rmcp::model::InitializeRequestParams;
+use rmcp::model::{InitializeRequestParams, ProtocolVersion};
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
@@ -24,7 +24,7 @@ use call::OpenCall;
 /// A session of our server's. It ends when this is dropped.
 pub(super) struct Session {
     server: Server,
-    /// The id of the session, or none if the server keeps no sessions.
+    /// The id of the session, or none if there are no sessions, at our server or at rmcp's transport.
     id: Option<SessionId>,
     version: String,
     /// The caller that the session belongs to.
@@ -40,17 +40,26 @@ enum Called {
 }
 
 impl Session {
-    /// Begins a session for a client with this handshake.
-    async fn begin(server: &Server, client: &InitializeRequestParams, identity: &Identity) -> Result<Self, ErrorData> {
-        let initialize = message::request(&0, "initialize", &message::written(client)?);
-        let mut begun = Self {
+    /// A client of this version with which nobody keeps a session: it cannot be asked.
+    fn none(server: &Server, version: &ProtocolVersion, identity: &Identity) -> Self {
+        Self {
             server: server.clone(),
             id: None,
-            version: client.protocol_version.as_str().to_owned(),
+            version: version.as_str().to_owned(),
             identity: identity.clone(),
             next_call: AtomicI64::new(1),
+        }
+    }
+
+    /// Begins a session for a client with this handshake.
+    async fn begin(server: &Server, client: &InitializeRequestParams, identity: &Identity) -> Result<Self, ErrorData> {
+        let mut begun = Self::none(server, &client.protocol_version, identity);
+        let initialize = message::request(&0, "initialize", &message::written(client)?);
+        let reply = match server.receive(initialize, begun.context()).await {
+            Received::Reply(reply) => LegacyReply::Modern(reply),
+            Received::Legacy(message) => message.answer(None, &HeaderClaim::Missing).await,
         };
-        match begun.answer(initialize).await {
+        match reply {
             LegacyReply::Opened { session, .. } => {
                 begun.id = Some(session);
                 Ok(begun)
@@ -66,19 +75,20 @@ impl Session {
         }
     }
 
+    /// The context of a message that is there now.
+    fn context(&self) -> Context<'static> {
+        Context::new().identity(self.identity.clone()).received(self.server.arrival())
+    }
+
     /// Has our server answer a message.
     async fn answer(&self, body: Bytes) -> LegacyReply {
-        let context = Context::new().identity(self.identity.clone()).received(self.server.arrival());
-        match self.server.receive(body, context).await {
+        match self.server.receive(body, self.context()).await {
             Received::Reply(reply) => LegacyReply::Modern(reply),
-            Received::Legacy(message) => {
+            Received::Legacy(message) => match &self.id {
+                Some(id) => message.answer(Some(id.as_str()), &HeaderClaim::Missing).await,
                 // Without sessions, each message tells the server the version.
-                let version = match self.id {
-                    Some(_) => HeaderClaim::Missing,
-                    None => HeaderClaim::Text(self.version.as_str().into()),
-                };
-                message.answer(self.id.as_ref().map(SessionId::as_str), &version).await
-            }
+                None => message.answer_without_session(&HeaderClaim::Text(self.version.as_str().into())).await,
+            },
         }
     }
 
@@ -161,8 +171,6 @@ async fn forward(mut events: SessionStream, peer: &Peer<RoleServer>) {
 pub(super) struct Sessions {
     server: Server,
     known: Mutex<HashMap<usize, Known>>,
-    /// True once the log has warned the operator that rmcp's sessions are open to every caller.
-    has_warned: AtomicBool,
 }
 
 struct Known {
@@ -174,7 +182,7 @@ struct Known {
 
 impl Sessions {
     pub(super) fn new(server: Server) -> Self {
-        Self { server, known: Mutex::default(), has_warned: AtomicBool::new(false) }
+        Self { server, known: Mutex::default() }
     }
 
     /// Has our server answer a request in the session of its client, and returns the result as text.
@@ -185,27 +193,16 @@ impl Sessions {
         context: &RequestContext<RoleServer>,
         identity: &Identity,
     ) -> Result<String, ErrorData> {
-        self.warn_unowned(context, identity);
-        let session = self.of(&context.peer, identity).await?;
+        let session = self.of(context, identity).await?;
         if let Called::Answered(answered) = session.call(method, params, context).await {
             return answered;
         }
         // Our server has ended the session, since its client was silent for too long.
         self.forget(&session);
-        let session = self.of(&context.peer, identity).await?;
+        let session = self.of(context, identity).await?;
         match session.call(method, params, context).await {
             Called::Answered(answered) => answered,
             Called::NoSession => Err(ended()),
-        }
-    }
-
-    /// Warns the operator, once, that other callers can answer and cancel in the session of this one.
-    fn warn_unowned(&self, context: &RequestContext<RoleServer>, identity: &Identity) {
-        if owners::is_unowned(&context.extensions, identity) && !self.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "callers are known, but rmcp's HTTP sessions are open to every caller who knows an id: put the service \
-                 behind the layer of `Flows::session_owners`, made after `caller` and `tenant` are set"
-            );
         }
     }
 
@@ -222,11 +219,11 @@ impl Sessions {
     }
 
     /// Returns the session of a client, and begins one if there is none.
-    async fn of(&self, peer: &Peer<RoleServer>, identity: &Identity) -> Result<Arc<Session>, ErrorData> {
-        // Without a handshake our server knows nothing of the client, and the session serves one request.
-        let Some(handshake) = peer.peer_info() else {
-            let client = InitializeRequestParams::default();
-            return Session::begin(&self.server, &client, identity).await.map(Arc::new);
+    async fn of(&self, context: &RequestContext<RoleServer>, identity: &Identity) -> Result<Arc<Session>, ErrorData> {
+        let handshake = context.peer.peer_info();
+        let Some(handshake) = handshake.filter(|_| !owners::has_no_session(&context.extensions)) else {
+            let version = context.protocol_version().unwrap_or_default();
+            return Ok(Arc::new(Session::none(&self.server, &version, identity)));
         };
         let session = match self.find(&handshake) {
             Some(session) => session,

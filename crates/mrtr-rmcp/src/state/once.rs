@@ -74,7 +74,9 @@ impl<P> RetryRound<P> {
                     return Err(in_doubt());
                 }
                 ReserveOutcome::Committed(outcome) => return Ok(Reserved::Before(outcome)),
-                ReserveOutcome::OtherAnswers => return Err(refused(Refusal::Forged, "replayed")),
+                ReserveOutcome::OtherAnswers => {
+                    return Err(refused(Refusal::Forged, "replayed", "it was used before, with other answers"));
+                }
                 ReserveOutcome::InProgress(running) => running,
             };
             if now() >= deadline {
@@ -192,11 +194,16 @@ fn in_doubt() -> ErrorData {
 
 fn failed(error: &SingleUseError) -> ErrorData {
     if matches!(error, SingleUseError::BeforeMemory) {
-        return refused(Refusal::Expired, "before_memory");
+        return refused(Refusal::Expired, "before_memory", BEFORE_MEMORY);
     }
     tracing::error!(%error, "the store for single use failed");
     ErrorData::internal_error("The server cannot tell whether this request was made before; try again later", None)
 }
+
+/// The reason why a state is refused that the store may have forgotten.
+const BEFORE_MEMORY: &str = "the store for single use does not remember as far back, and cannot tell whether it was \
+                             used: a store in memory remembers nothing from before its process began, and \
+                             `SqliteSingleUse` keeps it";
 
 fn now() -> Timestamp {
     SystemTime::now().into()

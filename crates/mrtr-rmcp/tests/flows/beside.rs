@@ -164,3 +164,62 @@ async fn a_client_is_told_what_either_can_do() {
         assert_eq!(has_tasks, site.0 == Lifecycle::Discover, "{site:?}: of the flows, for clients that can have them");
     }
 }
+
+fn refused<T: std::fmt::Debug>(answered: Result<T, ServiceError>) -> ErrorData {
+    match answered {
+        Err(ServiceError::McpError(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A handler of rmcp's own without tools, prompts or resources: rmcp answers that it has no such methods.
+#[derive(Clone)]
+struct Bare;
+
+impl ServerHandler for Bare {}
+
+#[tokio::test]
+async fn what_neither_has_is_unknown_and_not_its_method() {
+    let hello = async |_: Flow| Ok::<_, Failure>("by a flow");
+    let flows = || {
+        let server = Server::builder("greeter", "1.0.0")
+            .tool(FlowTool::new("wave", hello))
+            .prompt(Prompt::new("hello", hello))
+            .resource(Resource::new("greetings://hello", "hello", hello));
+        Flows::new(server.build().expect("it is well made")).beside(Bare)
+    };
+    for site in ALL {
+        let client = connect(flows(), &Person::answering([]), site).await;
+        let tool = refused(client.call_tool(call("nix", json!({}))).await);
+        assert_eq!((tool.code, &*tool.message), (ErrorCode::INVALID_PARAMS, "Unknown tool: nix"), "{site:?}");
+        let prompt = refused(client.get_prompt(GetPromptRequestParams::new("nix")).await);
+        assert_eq!((prompt.code, &*prompt.message), (ErrorCode::INVALID_PARAMS, "Unknown prompt: nix"), "{site:?}");
+        let resource = refused(client.read_resource(ReadResourceRequestParams::new("hr://nix")).await);
+        assert_eq!(&*resource.message, "Resource not found", "{site:?}");
+        let known = client.get_prompt(GetPromptRequestParams::new("hello")).await.expect("it is answered");
+        assert!(format!("{known:?}").contains("by a flow"), "{site:?}: {known:?}");
+    }
+}
+
+#[tokio::test]
+async fn replies_of_flows_name_the_server_that_the_client_met() {
+    for site in ALL {
+        let person = Person::answering([("Who are you?", json!({ "name": "Ada" }))]);
+        let client = connect(handler(), &person, site).await;
+        let met = client.peer_info().expect("it has begun").server_info.clone().expect("it is named");
+        assert_eq!((&*met.name, &*met.version), ("calculator", "7.0.0"), "{site:?}");
+        let results = [
+            serde_json::to_value(client.call_tool(call("greet", json!({}))).await.expect("it is answered")),
+            serde_json::to_value(
+                client.get_prompt(GetPromptRequestParams::new("hello")).await.expect("it is answered"),
+            ),
+            serde_json::to_value(client.list_tools(None).await.expect("they are listed")),
+        ];
+        for result in results {
+            let named = result.expect("it is JSON")["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].take();
+            // In sessions, results do not name their server.
+            let expected = if site.0 == Lifecycle::Discover { json!("calculator") } else { json!(null) };
+            assert_eq!(named, expected, "{site:?}");
+        }
+    }
+}

@@ -4,13 +4,17 @@
 mod beside;
 mod callers;
 mod cancelling;
+mod converted;
+mod ending;
 mod hostile;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]
 mod log;
 mod notifications;
 mod owners;
 mod person;
+mod refused;
 mod rounds;
+mod sessionless;
 mod single_use;
 mod sites;
 mod subscriptions;

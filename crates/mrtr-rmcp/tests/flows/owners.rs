@@ -294,3 +294,86 @@ async fn a_layer_that_knows_other_callers_than_the_flows_is_warned_of() {
     let client = visit(serve_behind(early, flows).await, &person, Lifecycle::Initialize, Some("ada")).await;
     assert_eq!(warnings(&client, &log).await, 1);
 }
+
+/// Sessions that begin before it is known who calls: the layers are in the wrong order.
+#[tokio::test]
+async fn layers_in_the_wrong_order_are_warned_of_when_a_session_begins() {
+    let log = Log::of(&["mrtr_rmcp"]);
+    let by_user = |extensions: &rmcp::model::Extensions| {
+        let User(name) = extensions.get::<http::request::Parts>()?.extensions.get()?;
+        Some(Caller::new("https://id.example.com", name))
+    };
+    let flows = flows().caller(by_user);
+    let owners = flows.session_owners();
+    let service = |flows: Flows| {
+        let sessions = Arc::<LocalSessionManager>::default();
+        StreamableHttpService::new(move || Ok(flows.clone()), sessions, StreamableHttpServerConfig::default())
+    };
+    let routes = Router::new().nest_service("/mcp", service(flows));
+    let check = || axum::middleware::from_fn(name_the_user);
+
+    let right = listen(routes.clone().layer(owners.clone()).layer(check())).await;
+    Hand { address: right, token: Some("ada") }.open().await;
+    assert!(!log.text().contains(WARNING), "{}", log.text());
+
+    let wrong = Hand { address: listen(routes.layer(check()).layer(owners)).await, token: Some("ada") };
+    let session = wrong.open().await;
+    let expected = "found no caller when a session began";
+    assert_eq!(log.text().matches(expected).count(), 1, "{}", log.text());
+    assert!(log.text().contains(".layer(owners).layer(check_token)"), "{}", log.text());
+    wrong.open().await;
+    assert_eq!(log.text().matches(expected).count(), 1, "once");
+    let mut stream = wrong.post(Some(&session), &call_of("whoami", 1)).await;
+    read(&mut stream, |message| message["method"] == "elicitation/create").await;
+    assert_eq!(log.text().matches("see different callers").count(), 1, "{}", log.text());
+}
+
+#[derive(Clone)]
+struct User(String);
+
+async fn name_the_user(mut request: axum::extract::Request, next: axum::middleware::Next) -> axum::response::Response {
+    let token = request.headers().get("authorization").and_then(|token| token.to_str().ok()?.strip_prefix("Bearer "));
+    if let Some(name) = token.map(str::to_owned) {
+        request.extensions_mut().insert(User(name));
+    }
+    next.run(request).await
+}
+
+async fn listen(app: Router) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(axum::serve(listener, app).into_future());
+    address
+}
+
+#[tokio::test]
+async fn the_log_says_once_what_is_served_and_that_a_request_has_no_caller() {
+    let person = Person::answering([("A word?", json!({ "word": "hi" }))]);
+    let log = Log::of(&["mrtr_rmcp"]);
+    // What a middleware leaves behind is not in these extensions, but in those of the HTTP request.
+    let address = serve(flows().caller(|extensions| {
+        let User(name) = extensions.get()?;
+        Some(Caller::new("https://id.example.com", name))
+    }));
+    let address = address.await;
+    for _ in 0..2 {
+        let client = visit(address, &person, Lifecycle::Discover, Some("ada")).await;
+        let result = client.call_tool(call("whoami", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&result), "a stranger says hi");
+    }
+    assert_eq!(log.text().matches("serving flows in rmcp").count(), 1, "{}", log.text());
+    for field in ["server=gate", "tools=1", "key=given", "callers=authenticated"] {
+        assert!(log.text().replace('"', "").contains(field), "{field}: {}", log.text());
+    }
+    let warnings = log.text().matches("found no caller in an HTTP request").count();
+    assert_eq!(warnings, 1, "{}", log.text());
+
+    let log = Log::of(&["mrtr_rmcp"]);
+    let client = connect(flows().caller(by_header), &person, (Lifecycle::Discover, Way::Streams)).await;
+    client.call_tool(call("whoami", json!({}))).await.expect("it is answered");
+    assert!(!log.text().contains("found no caller"), "a stream has one caller: {}", log.text());
+    let client = visit(serve(flows()).await, &person, Lifecycle::Discover, None).await;
+    client.call_tool(call("whoami", json!({}))).await.expect("it is answered");
+    assert!(log.text().replace('"', "").contains("callers=anonymous"), "{}", log.text());
+    assert!(!log.text().contains("found no caller"), "none are told: {}", log.text());
+}

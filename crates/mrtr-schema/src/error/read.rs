@@ -176,6 +176,21 @@ impl JsonPath {
         };
         Self(pointer.split('/').skip(1).map(segment).collect::<Vec<_>>().into_iter().rev().collect())
     }
+
+    /// The path of a member of the root.
+    #[cfg(feature = "validate")]
+    pub(crate) fn of_member(key: &str) -> Self {
+        Self(vec![Segment::Member(key.to_owned().into())])
+    }
+
+    /// Returns the member of the root that the path leads into.
+    #[cfg(feature = "validate")]
+    pub(crate) fn root_member(&self) -> Option<Cow<'_, str>> {
+        Some(match self.0.last()? {
+            Segment::Member(key) => Cow::Borrowed(&**key),
+            Segment::Element(index) => Cow::Owned(index.to_string()),
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -96,6 +96,18 @@ impl From<u64> for Number {
     }
 }
 
+impl From<usize> for Number {
+    fn from(value: usize) -> Self {
+        Self(Json::from(serde_json::Value::from(value)).0)
+    }
+}
+
+impl From<u32> for Number {
+    fn from(value: u32) -> Self {
+        Self::from(u64::from(value))
+    }
+}
+
 impl From<i32> for Number {
     fn from(value: i32) -> Self {
         Self::from(i64::from(value))

@@ -1,5 +1,7 @@
 //! Content blocks: what tools return and prompts hold.
 
+use std::fmt;
+
 use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::ser::Error;
@@ -448,6 +450,20 @@ impl StructuredContent {
 
     fn allowed_in(value: &RawValue, revision: Revision) -> bool {
         revision.has(Feature::AnyStructuredContent) || value.get().starts_with('{')
+    }
+}
+
+/// Writes the JSON text as it came, as [`Json`] does.
+///
+/// ```
+/// use mrtr_schema::content::StructuredContent;
+///
+/// assert_eq!(StructuredContent::of(&[1, 2])?.to_string(), "[1,2]");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+impl fmt::Display for StructuredContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

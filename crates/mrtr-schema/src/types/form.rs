@@ -28,6 +28,13 @@ use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
 #[cfg(feature = "validate")]
+use crate::error::JsonPath;
+#[cfg(feature = "validate")]
+use crate::json::Json;
+#[cfg(feature = "validate")]
+use crate::validate::{Violation, Violations};
+
+#[cfg(feature = "validate")]
 pub use field::EntryError;
 pub use field::{Constraints, Field, FieldKind, FieldOption};
 
@@ -191,7 +198,9 @@ impl Fields {
 
 #[cfg(feature = "validate")]
 impl Form {
-    /// Checks an answer against the form: required fields, types, options, lengths, ranges and formats.
+    /// Checks an answer against the form: required fields, types, options, lengths, ranges and formats. The error is for
+    /// the person who filled the form in: it names each field by its label, and says of it what
+    /// [`Field::check`](Field::check) says.
     ///
     /// Fields that the form does not have are ignored.
     ///
@@ -201,18 +210,59 @@ impl Form {
     /// let form = Form::parse(r#"{"type": "object", "properties": {"age": {"type": "integer", "minimum": 18}}}"#)?;
     /// assert!(form.check(&JsonObject::parse(r#"{"age": 30, "other": 1}"#)?).is_ok());
     /// let violations = form.check(&JsonObject::parse(r#"{"age": 7}"#)?).unwrap_err();
-    /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
+    /// assert_eq!(violations.to_string(), "age: expected at least 18");
+    /// assert_eq!(violations.iter().next().unwrap().path.to_string(), "$.age");
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
-    pub fn check(&self, content: &JsonObject) -> Result<(), crate::validate::Violations> {
-        if self.plainly_fits(content) { Ok(()) } else { self.compiled()?.check(&self.known_content(content)) }
+    pub fn check(&self, content: &JsonObject) -> Result<(), Violations> {
+        if self.plainly_fits(content) {
+            return Ok(());
+        }
+        let content = self.known_content(content);
+        self.compiled()?.check(&content).map_err(|violations| self.in_words(&content, violations))
     }
 
-    fn compiled(&self) -> Result<&crate::validate::SchemaCheck, crate::validate::Violations> {
+    /// Says of each field what is wrong with it, in the words for people.
+    fn in_words(&self, content: &RawValue, violations: Violations) -> Violations {
+        let members = RawMembers::of(content).unwrap_or_default();
+        let mut reasons = BTreeMap::new();
+        for name in self.required().filter(|name| members.get(name).is_none()).take(Violations::MOST) {
+            let reason = if self.schema_of(name).is_some() { MISSING } else { MISSING_FROM_FORM };
+            reasons.insert(self.place_of(name), (Cow::Borrowed(name), reason.to_owned()));
+        }
+        for violation in violations.iter() {
+            let Some(name) = violation.path.root_member() else { continue };
+            let value = members.get(&name).and_then(|value| Json::from_raw(value).ok());
+            if let (Some(field), Some(value)) = (self.field(&name), value) {
+                let reason = field.reason(&value).unwrap_or_else(|| violation.reason.clone());
+                reasons.entry(self.place_of(&name)).or_insert((name, reason));
+            }
+        }
+        if reasons.is_empty() {
+            return violations;
+        }
+        Violations::of_fields(reasons.into_values().map(|(name, reason)| {
+            let label = self.field(&name).map_or(Printable::line(&name).into_text(), |field| field.title());
+            Violation { path: JsonPath::of_member(&name), label: Some(label.into_owned()), reason }
+        }))
+    }
+
+    /// Returns the place of a field in the form; names that the form does not have come after all fields.
+    fn place_of(&self, name: &str) -> (usize, String) {
+        let place = self.0.fields.properties.get_index_of(name);
+        place.map_or_else(|| (usize::MAX, name.to_owned()), |place| (place, String::new()))
+    }
+
+    fn compiled(&self) -> Result<&crate::validate::SchemaCheck, Violations> {
         let check = self.0.check.get_or_init(|| crate::validate::SchemaCheck::new(&self.0.fields.known()));
-        check.as_ref().map_err(|error| crate::validate::Violations::of(error.to_string()))
+        check.as_ref().map_err(|error| Violations::of(error.to_string()))
     }
 }
+
+#[cfg(feature = "validate")]
+const MISSING: &str = "must be filled in";
+#[cfg(feature = "validate")]
+const MISSING_FROM_FORM: &str = "must be filled in, and the form has no such field";
 
 /// Returns true if a value is spelt as it is read: a whole number, in few digits.
 fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {

@@ -1,5 +1,6 @@
 //! Extensions of a server: methods of their own, and calls that they take over.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -76,8 +77,10 @@ pub trait Extension: Send + Sync + 'static {
         }
     }
 
-    /// Learns of the server once it is built.
-    fn attached(&self, _host: Host) {}
+    /// Learns of the server once it is built. An error refuses to build it; the text names the remedy.
+    fn attached(&self, _host: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
 
     /// Hears that the server is about to end. From now on the extension begins no more work of its own, and answers the
     /// requests that wait for something, and those that are still to come. The server may call this more than once.
@@ -126,12 +129,14 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Returns true if a call could continue as a task. If no extension says so, the flow continues where it is.
+    /// Returns true if a call could continue as a task. If no extension that runs tasks says so, the flow continues
+    /// where it is.
     fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
 
-    /// Answers a call whose flow wants to continue as a task.
+    /// Answers a call whose flow wants to continue as a task. The server offers no call of which
+    /// [`may_become_task`](Self::may_become_task) is false, and none of a tool whose policy is [`TaskPolicy::Never`].
     async fn continue_as_task(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }

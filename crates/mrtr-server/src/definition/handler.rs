@@ -7,6 +7,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mrtr_flow::for_server::echo;
 use mrtr_flow::{Failure, Flow};
 use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, JsonObject, ReadError};
@@ -126,10 +127,13 @@ pub trait IntoHandler<M, R = CallToolResult>:
             input_schema: Self::Arguments::input_schema(),
             output_schema: Self::Future::output_schema(),
             arguments: std::any::type_name::<Self::Arguments>(),
-            handler: Handler(Box::new(move |flow, arguments| {
-                let arguments = Self::Arguments::read(arguments)?;
-                Ok(Self::call(&handler, flow, arguments).run())
-            })),
+            handler: Handler {
+                begin: Box::new(move |flow, arguments| {
+                    let arguments = Self::Arguments::read(arguments)?;
+                    Ok(Self::call(&handler, flow, arguments).run())
+                }),
+                schema_by_hand_of: None,
+            },
         }
     }
 }
@@ -150,8 +154,14 @@ pub struct ErasedHandler<R> {
     pub(crate) handler: Handler<R>,
 }
 
-#[expect(clippy::type_complexity, reason = "this is the name for it")]
-pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<RunningHandler<R>, String> + Send + Sync>);
+pub(crate) struct Handler<R> {
+    begin: Box<Begin<R>>,
+    /// The name of the tool whose callers follow a schema that its author wrote, and not the one of the handler's type.
+    pub(crate) schema_by_hand_of: Option<String>,
+}
+
+/// Reads the arguments and begins a run, or says why they do not fit.
+type Begin<R> = dyn Fn(Flow, &RawValue) -> Result<RunningHandler<R>, String> + Send + Sync;
 
 /// A run of a handler.
 pub struct RunningHandler<R>(pub(crate) Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
@@ -182,15 +192,29 @@ impl<R: FlowOutput> Handler<R> {
         flow: Flow,
         arguments: &RawValue,
     ) -> Result<RunningHandler<R>, Result<Output<R>, Failure>> {
-        (self.0)(flow, arguments).map_err(|reason| unfit(&reason))
+        (self.begin)(flow, arguments).map_err(|reason| self.unfit(&reason))
     }
-}
 
-/// Turns arguments that do not fit into a result or an error.
-#[cold]
-fn unfit<R: FlowOutput>(reason: &str) -> Result<Output<R>, Failure> {
-    match R::invalid_arguments(reason) {
-        Ok(result) => Ok(Output::Complete(result)),
-        Err(error) => Err(mrtr_flow::ProtocolError::from(error).into()),
+    /// Turns arguments that do not fit into a result or an error.
+    #[cold]
+    fn unfit(&self, reason: &str) -> Result<Output<R>, Failure> {
+        let unfit = match &self.schema_by_hand_of {
+            None => R::invalid_arguments(reason),
+            // The arguments have passed the schema that callers see: whoever sent them made no mistake.
+            Some(tool) => {
+                let logged = &*echo::logged(reason);
+                tracing::error!(
+                    tool,
+                    reason = logged,
+                    "the handler's type refuses arguments that follow the tool's schema: correct the schema or the type"
+                );
+                let reason = echo::sentence(reason);
+                R::failed(format!("The tool could not take these arguments, though they follow its schema: {reason}"))
+            }
+        };
+        match unfit {
+            Ok(result) => Ok(Output::Complete(result)),
+            Err(error) => Err(mrtr_flow::ProtocolError::from(error).into()),
+        }
     }
 }

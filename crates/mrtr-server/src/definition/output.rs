@@ -41,7 +41,7 @@ use serde::Serialize;
     label = "this handler returns a `{Self}`",
     note = "a tool returns text, content blocks, `()`, a `CallToolResult`, or, as `Structured(value)`, any value of a type with `#[data]` of `mrtr` (without `mrtr`: `#[derive(serde::Serialize, schemars::JsonSchema)]`)",
     note = "a prompt returns text, messages or a `GetPromptResult`; a resource returns text, bytes, contents or a `ReadResourceResult`",
-    note = "a type of your own may implement `mrtr_server::handler::IntoOutput`"
+    note = "a type of your own may implement `mrtr::server::handler::IntoOutput`"
 )]
 pub trait IntoOutput<R = CallToolResult> {
     /// Turns it into a result.

@@ -53,6 +53,11 @@ impl Parts {
         !self.resources.is_empty() || !self.templates.is_empty()
     }
 
+    /// Returns true if one of the extensions runs tasks.
+    pub(crate) fn runs_tasks(&self) -> bool {
+        self.extensions.iter().any(|extension| extension.runs_tasks())
+    }
+
     pub(crate) fn completes(&self) -> bool {
         self.prompts.values().any(|prompt| !prompt.completers.is_empty())
             || self.templates.values().any(|template| !template.completers.is_empty())

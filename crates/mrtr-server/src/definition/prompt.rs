@@ -80,7 +80,7 @@ impl Prompt {
     pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
         let Self { mut definition, schema, settings, handler, completers } = self;
         check_name("prompt", &definition.name)?;
-        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let schema = schema.map_err(|reason| BuildError::Schema { name: definition.name.clone(), reason })?;
         let members = TextMembers::of(&schema)
             .map_err(|reason| BuildError::Arguments { name: definition.name.clone(), reason })?;
         if definition.arguments.is_none() && !members.is_empty() {

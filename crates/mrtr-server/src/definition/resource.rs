@@ -158,7 +158,7 @@ impl Resource {
         if !is_absolute(&definition.uri) {
             return Err(BuildError::Uri { name: definition.name, uri: definition.uri });
         }
-        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let schema = schema.map_err(|reason| BuildError::Schema { name: definition.name.clone(), reason })?;
         let never = |reason| BuildError::Arguments { name: definition.uri.clone(), reason };
         let members = TextMembers::of(&schema).map_err(never)?;
         if let Some(member) = members.without_variable(&[]) {
@@ -205,11 +205,11 @@ impl ResourceTemplate {
         let Self { definition, reader, schema, completers } = self;
         let template = &definition.uri_template;
         let uris = UriTemplate::parse(template)
-            .map_err(|source| BuildError::UriTemplate { template: template.clone(), source })?;
+            .map_err(|reason| BuildError::UriTemplate { template: template.clone(), reason })?;
         if !uris.matches_absolute() {
             return Err(BuildError::Uri { name: definition.name.clone(), uri: template.clone() });
         }
-        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let schema = schema.map_err(|reason| BuildError::Schema { name: definition.name.clone(), reason })?;
         let never = |reason| BuildError::Arguments { name: template.clone(), reason };
         let members = TextMembers::of(&schema).map_err(never)?;
         if let Some(member) = members.without_variable(&uris.variables()) {

@@ -154,12 +154,19 @@ impl Tool {
         if let (true, Some(support)) = (runs_tasks, self.settings.tasks.support()) {
             definition.execution.get_or_insert_default().task_support.get_or_insert(support);
         }
+        let mut handler = self.handler;
         let is_derived = self.derived.as_ref() == Some(&definition.input_schema);
+        if let (false, Some(derived)) = (is_derived, &self.derived) {
+            if let Some(member) = lacking_member(&definition.input_schema, derived) {
+                return Err(BuildError::Member { tool: definition.name, member });
+            }
+            handler.schema_by_hand_of = Some(definition.name.clone());
+        }
         let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
         let check = check(&definition.input_schema)
-            .map_err(|source| BuildError::Check { tool: definition.name.clone(), source })?;
+            .map_err(|reason| BuildError::Check { tool: definition.name.clone(), reason })?;
         let mirrored = Mirrored::of(&definition.input_schema);
-        Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check, mirrored })
+        Ok(PreparedTool { definition, settings: self.settings, handler, check, mirrored })
     }
 }
 
@@ -170,7 +177,7 @@ shared_setters!(
 );
 
 fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, BuildError> {
-    let not_allowed = |source| BuildError::Schema { name: name.clone(), source };
+    let not_allowed = |reason| BuildError::Schema { name: name.clone(), reason };
     let input = erased.input_schema.clone().map_err(not_allowed)?;
     let output = erased.output_schema.clone().map_err(not_allowed)?;
     let input = InputSchema::from_object(input).map_err(|_| BuildError::Arguments {
@@ -248,6 +255,28 @@ impl ArgumentCheck {
         self.0.as_ref().map_or(Ok(()), |check| check.check(arguments)).map_err(|violations| violations.to_string())
     }
 }
+
+/// Returns a member that the handler's type requires, and of which a schema by hand says nothing: callers who follow the
+/// schema leave it out. A schema that gets members from elsewhere, or names none, may well mean it.
+fn lacking_member(by_hand: &InputSchema, derived: &InputSchema) -> Option<String> {
+    let read = |schema: &InputSchema| serde_json::from_str::<Value>(schema.as_object().as_raw().get()).ok();
+    let (by_hand, derived) = (read(by_hand)?, read(derived)?);
+    if FURTHER_MEMBERS.iter().any(|keyword| by_hand.get(keyword).is_some()) {
+        return None;
+    }
+    let named = by_hand.get("properties")?.as_object()?;
+    let required = |schema: &Value| -> Vec<String> {
+        let members = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        members.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+    };
+    // A member may be required without a word about its form.
+    let told = required(&by_hand);
+    required(&derived).into_iter().find(|member| !named.contains_key(member) && !told.contains(member))
+}
+
+/// Keywords of a schema by which it may speak of members that are not among its `properties`.
+const FURTHER_MEMBERS: [&str; 10] =
+    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "patternProperties"];
 
 /// Returns true if every value that serde reads as the type follows the schema. The schema then says nothing but which
 /// members there are and of which plain types: serde may not look at lengths, ranges, patterns, formats and fixed

@@ -113,7 +113,7 @@ impl Round<'_> {
                 }
                 Outcome::Failed(failure) => break self.failed::<R>(failure),
                 Outcome::Stopped(_) => Err(NotAnswered::Stopped),
-                Outcome::IntoTask => Err(NotAnswered::Failed(no_task())),
+                Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
                 Outcome::Waiting(_) | Outcome::Yielded { .. } if ended.is_err() => ended,
                 Outcome::Waiting(questions) => {
                     if let Some(reason) = live.unaskable() {
@@ -165,10 +165,4 @@ impl Round<'_> {
             Err(_) => Err(error),
         }
     }
-}
-
-/// The failure of a flow that wants to become a task. The server offers tasks in the modern era only; where something
-/// here runs tasks, the flow continues in place.
-fn no_task() -> Failure {
-    ToolError::new("This tool continues as a task, and a client with a session cannot follow it").into()
 }

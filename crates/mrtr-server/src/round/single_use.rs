@@ -86,7 +86,8 @@ impl Detached {
 /// The one error for a state that will not do.
 fn replayed() -> ErrorObject {
     metrics::refused("replayed");
-    tracing::info!(reason = "replayed", "a request state was refused");
+    let why = "it was used before, with other answers";
+    tracing::info!(reason = "replayed", why, "a request state was refused");
     Refusal::Forged.to_error()
 }
 
@@ -152,7 +153,9 @@ async fn in_time<T>(
 fn unguarded(error: &SingleUseError) -> ErrorObject {
     match error {
         SingleUseError::BeforeMemory => {
-            tracing::info!(reason = "before_memory", "a request state was refused");
+            let why = "the store for single use does not remember as far back, and cannot tell whether it was used: a \
+                       store in memory remembers nothing from before its process began, and `SqliteSingleUse` keeps it";
+            tracing::info!(reason = "before_memory", why, "a request state was refused");
             Refusal::Expired.to_error()
         }
         SingleUseError::Full { .. } => {

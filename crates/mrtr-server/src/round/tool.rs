@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mrtr_flow::for_server::echo;
-use mrtr_flow::{Journal, ProtocolError};
+use mrtr_flow::{Failure, Journal, ProtocolError};
 use mrtr_schema::{CallToolResult, ErrorObject, Json, JsonObject};
 use tracing::Instrument;
 
@@ -102,21 +102,31 @@ impl<'a> ToolRound<'a> {
     /// Returns true if `into_task` does not make this call a task, and its flow continues in the round: an extension
     /// here runs tasks, but this client cannot have one.
     fn goes_on_in_place(&self) -> bool {
-        let extensions = &self.parts.extensions;
-        if self.tool.settings.tasks == TaskPolicy::Never {
+        // A tool that never becomes a task must not call `into_task`: the author learns of it with any client.
+        if self.tool.settings.tasks == TaskPolicy::Never || !self.parts.runs_tasks() {
             return false;
         }
-        if self.round.request.context.live().is_some() {
-            return extensions.iter().any(|extension| extension.runs_tasks());
+        if self.is_in_session() {
+            return true;
         }
+        // Other extensions say yes by default, and cannot speak for those that run tasks.
         let call = self.offered(&self.round.journal);
-        !extensions.iter().any(|extension| extension.may_become_task(&call))
+        let mut runners = self.parts.extensions.iter().filter(|extension| extension.runs_tasks());
+        !runners.any(|extension| extension.may_become_task(&call))
+    }
+
+    /// Returns true if the call came in a session, whose client cannot follow a task.
+    fn is_in_session(&self) -> bool {
+        self.round.request.context.live().is_some()
     }
 
     async fn continue_as_task(&self, journal: &Journal) -> Result<String, ErrorObject> {
         let round = &self.round;
+        if self.tool.settings.tasks == TaskPolicy::Never || self.is_in_session() {
+            return round.failed::<CallToolResult>(self.cannot_become_task());
+        }
         let call = self.offered(journal);
-        for extension in &self.parts.extensions {
+        for extension in self.parts.extensions.iter().filter(|extension| extension.may_become_task(&call)) {
             if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
                 .await?
                 .map_err(ProtocolError::into_object)?
@@ -125,10 +135,26 @@ impl<'a> ToolRound<'a> {
                 return self.parts.results.adopt(&taken, round.revision());
             }
         }
-        round.failed::<CallToolResult>(misuse(
-            "the handler becomes a task, and nothing on this server runs tasks: give the builder \
-             `.extension(Tasks::new(…))`",
-        ))
+        round.failed::<CallToolResult>(self.cannot_become_task())
+    }
+
+    /// The failure of a handler that calls `into_task` where its author has not provided for it.
+    fn cannot_become_task(&self) -> Failure {
+        let name = self.tool.name();
+        misuse(match (self.tool.settings.tasks, self.parts.runs_tasks()) {
+            (TaskPolicy::Never, true) => format!(
+                "tool `{name}` calls `into_task`, and its policy is `TaskPolicy::Never`: \
+                 give the tool `.tasks(TaskPolicy::ByFlow)`"
+            ),
+            (TaskPolicy::Never, false) => format!(
+                "tool `{name}` calls `into_task`, and nothing on the server runs tasks: \
+                 give the builder `.extension(Tasks::new(…))`, and the tool `.tasks(TaskPolicy::ByFlow)`"
+            ),
+            _ => format!(
+                "tool `{name}` calls `into_task`, and nothing on the server runs tasks: \
+                 give the builder `.extension(Tasks::new(…))`"
+            ),
+        })
     }
 
     fn offered<'c>(&'c self, journal: &'c Journal) -> OfferedCall<'c> {

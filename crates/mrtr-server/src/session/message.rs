@@ -90,6 +90,20 @@ impl LegacyMessage {
         self.message.refusal()
     }
 
+    /// Answers it as a server with [`Legacy::Stateless`] does, whatever this one has: for a host that keeps no session
+    /// with the client. The client cannot be asked. `version` is the version that it speaks.
+    pub async fn answer_without_session(self, version: &HeaderClaim<'_>) -> LegacyReply {
+        let Self { sessions, message } = self;
+        match *message {
+            Versionless { message: OwnedMessage::Request { id, request }, context }
+                if sessions.legacy() != Legacy::Refuse =>
+            {
+                requests::stateless(&sessions, id, &request, context, version).await
+            }
+            message => LegacyReply::Modern(message.refusal()),
+        }
+    }
+
     /// Answers it, in the session that its transport says it belongs to. `version` is the claim of a header: if there
     /// is one, it must be the session's version.
     ///

@@ -72,7 +72,10 @@ impl Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} problems:", self.0.len())?;
+        match self.0.len() {
+            1 => f.write_str("1 problem:")?,
+            number => write!(f, "{number} problems:")?,
+        }
         self.0.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
     }
 }
@@ -101,7 +104,7 @@ fn of_the_whole(parts: &Parts) -> impl Iterator<Item = String> {
 
 fn of_a_tool(tool: &PreparedTool, parts: &Parts) -> impl Iterator<Item = String> {
     let name = tool.name();
-    let runs_tasks = parts.extensions.iter().any(|extension| extension.runs_tasks());
+    let runs_tasks = parts.runs_tasks();
     let no_tasks = (tool.settings.tasks != TaskPolicy::Never && !runs_tasks).then(|| {
         format!(
             "tool `{name}` has a task policy, and nothing on the server runs tasks: \

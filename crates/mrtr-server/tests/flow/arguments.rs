@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::support::Log;
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Update {
@@ -83,6 +85,31 @@ async fn a_schema_by_hand_is_checked_whatever_the_handler_reads() {
         client.call_tool("free", wrong).await.expect_tool_error();
     }
     assert_eq!(client.call_tool("free", json!({ "city": "Paris" })).await.expect_text(), r#"{"city":"Paris"}"#);
+}
+
+#[tokio::test]
+async fn a_type_that_refuses_what_its_schema_by_hand_allows_is_the_servers_mistake() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Book {
+        isbn: u64,
+    }
+    let find = async |_: Flow, book: Book| Ok::<_, Failure>(book.isbn.to_string());
+    let schema = r#"{"type": "object", "properties": {"isbn": {"type": "string"}}, "required": ["isbn"]}"#;
+    let client = client(Tool::new("find", find).input_schema(InputSchema::parse(schema).unwrap()));
+    let log = Log::start();
+    let reason = "$.isbn: expected a whole number, got a string";
+    assert_eq!(
+        client.call_tool("find", json!({ "isbn": "978" })).await.expect_tool_error(),
+        format!("The tool could not take these arguments, though they follow its schema: {reason}")
+    );
+    let text = log.text();
+    for words in ["ERROR", "tool=find", reason, "correct the schema or the type"] {
+        assert!(text.contains(words), "{text}, without {words:?}");
+    }
+    let log = Log::start();
+    let told = client.call_tool("find", json!({ "isbn": 978 })).await.expect_tool_error();
+    assert!(told.starts_with("The arguments do not fit: "), "{told}");
+    assert_eq!(log.text(), "", "what breaks the schema is the caller's mistake");
 }
 
 #[tokio::test]

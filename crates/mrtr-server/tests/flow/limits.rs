@@ -182,7 +182,7 @@ async fn what_is_too_much_for_a_state_may_go_on_as_a_task() {
     });
     let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(10_000) }));
     let log = Log::start();
-    expect_internal(&asked.clone().send().await, &log, "nothing on this server runs tasks");
+    expect_internal(&asked.clone().send().await, &log, "nothing on the server runs tasks");
     expect_too_much(&asked.send_carrying(None).await, "name");
 }
 

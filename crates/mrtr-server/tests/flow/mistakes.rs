@@ -1,6 +1,6 @@
 //! Mistakes of the handler's author: named in the log, unknown to the caller, and impossible to swallow.
 
-use mrtr_server::{Failure, Flow, Server, Tool};
+use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -237,5 +237,17 @@ async fn a_task_needs_something_that_runs_tasks() {
         flow.into_task().await;
         Ok::<_, Failure>("never")
     });
-    expect_internal(&call.await, &log, "nothing on this server runs tasks");
+    let both = "give the builder `.extension(Tasks::new(…))`, and the tool `.tasks(TaskPolicy::ByFlow)`";
+    expect_internal(
+        &call.await,
+        &log,
+        &format!("tool `tool` calls `into_task`, and nothing on the server runs tasks: {both}"),
+    );
+    let by_flow = Tool::new("tool", async |flow: Flow| {
+        flow.into_task().await;
+        Ok::<_, Failure>("never")
+    });
+    let server = Server::builder("test", "1").tool(by_flow.tasks(TaskPolicy::ByFlow)).build().unwrap();
+    let call = begin(&mrtr_server::testing::Client::new(&server)).await;
+    expect_internal(&call, &log, "nothing on the server runs tasks: give the builder `.extension(Tasks::new(…))`");
 }

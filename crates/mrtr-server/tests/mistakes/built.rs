@@ -1,10 +1,12 @@
 //! Mistakes that show when a server is built, or checked.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use mrtr_schema::prompts::PromptArgument;
+use mrtr_schema::tools::InputSchema;
 use mrtr_schema::{JsonObject, Method, NamespacedInput, Revision};
-use mrtr_server::extend::{Extension, ExtensionReply, ExtensionRequest};
+use mrtr_server::extend::{Extension, ExtensionReply, ExtensionRequest, Host};
 use mrtr_server::handler::Completing;
 use mrtr_server::testing::check;
 use mrtr_server::{
@@ -144,12 +146,59 @@ fn what_can_never_work_is_refused() {
         ),
     ];
     for (builder, says) in cases {
-        assert_eq!(format!("{:?}", builder.build().unwrap_err()), says);
+        let error = builder.build().unwrap_err();
+        assert_eq!((format!("{error:?}"), error.to_string()), (says.clone(), says));
+        assert!(error.source().is_none(), "the text has the cause already, and a chain would say it twice: {error}");
     }
     for fine in ["bugs://{id}", "bugs:{id}", "{+uri}"] {
         assert!(template(fine).build().is_ok(), "{fine}");
     }
     assert!(builder().input::<Seat>().input::<Seat>().build().is_ok(), "it is one input");
+}
+
+#[test]
+fn a_refusal_says_the_whole_cause_once() {
+    struct Taken;
+    #[async_trait::async_trait]
+    impl Extension for Taken {
+        fn name(&self) -> &'static str {
+            "com.example/taken"
+        }
+
+        fn capability(&self, _: Revision) -> Option<JsonObject> {
+            None
+        }
+
+        fn attached(&self, _: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Err("another server has it: make one for each server".into())
+        }
+
+        async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+            Err(ProtocolError::invalid_params("there is nothing"))
+        }
+    }
+    let builder = || Server::builder("test", "1.0.0").sealer(sealer());
+    let template = |uri| builder().resource_template(ResourceTemplate::new(uri, "bug", hello));
+    let cases = [
+        (
+            builder().resource(Resource::new("a://b", "one", hello)).resource(Resource::new("a://b", "other", hello)),
+            "two resources are at `a://b`: give each a URI of its own".to_owned(),
+        ),
+        (
+            template("a://{b}").resource_template(ResourceTemplate::new("a://{b}", "other", hello)),
+            "two templates are at `a://{b}`: give each a URI of its own".to_owned(),
+        ),
+        (template("a://{b"), "`a://{b` cannot be matched against: a brace stands alone".to_owned()),
+        (
+            builder().extension(Taken),
+            "extension `com.example/taken`: another server has it: make one for each server".to_owned(),
+        ),
+    ];
+    for (builder, says) in cases {
+        let error = builder.build().unwrap_err();
+        assert_eq!((format!("{error:?}"), error.to_string()), (says.clone(), says));
+        assert!(error.source().is_none(), "the text has the cause already, and a chain would say it twice: {error}");
+    }
 }
 
 #[test]
@@ -161,6 +210,52 @@ fn a_name_that_some_clients_refuse_is_warned_of() {
     assert_eq!(text.lines().count(), 1, "{text}");
     for words in ["WARN", "name=say hello", "clients may refuse the name of this tool: use 1 to 128 of A-Z a-z"] {
         assert!(text.contains(words), "{text}, without {words:?}");
+    }
+}
+
+/// Its flows fail when they call `into_task`, and perhaps not in the first weeks.
+#[test]
+fn a_flow_that_may_become_a_task_where_nothing_runs_tasks_is_warned_of() {
+    let log = Log::start();
+    let tool = |name: &str, policy| Tool::new(name, hello).tasks(policy);
+    let server = Server::builder("test", "1.0.0").sealer(sealer());
+    let server = server.tool(tool("order", TaskPolicy::ByFlow)).tool(tool("index", TaskPolicy::IfPossible));
+    assert!(server.tool(tool("greet", TaskPolicy::Never)).build().is_ok());
+    let text = log.text();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for words in ["WARN", "tool=order", "TaskPolicy::ByFlow", "give the builder `.extension(Tasks::new(…))`"] {
+        assert!(text.contains(words), "{text}, without {words:?}");
+    }
+}
+
+#[test]
+fn a_schema_by_hand_that_leaves_out_what_the_handler_requires() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "it is never read")]
+    struct Book {
+        isbn: String,
+        copies: Option<u32>,
+    }
+    async fn find(_: Flow, _: Book) -> Result<&'static str, Failure> {
+        Ok("")
+    }
+    let built = |schema: &str| {
+        let tool = Tool::new("find", find).input_schema(InputSchema::parse(schema).unwrap());
+        Server::builder("test", "1.0.0").sealer(sealer()).tool(tool).build()
+    };
+    let text = built(r#"{"type": "object", "properties": {"ISBN": {"type": "string"}}, "required": ["ISBN"]}"#);
+    assert_eq!(
+        text.unwrap_err().to_string(),
+        "the input schema of tool `find` has no property `isbn`, and its handler's type requires it: add the \
+         property, or name the field as the schema does, with `#[serde(rename = \"…\")]`"
+    );
+    for fine in [
+        r#"{"type": "object", "properties": {"isbn": {"type": "string", "pattern": "^[0-9]+$"}}, "required": ["isbn"]}"#,
+        r#"{"type": "object", "properties": {"copies": {}}, "required": ["isbn"]}"#,
+        r#"{"type": "object", "properties": {}, "allOf": [{"properties": {"isbn": {}}, "required": ["isbn"]}]}"#,
+        r#"{"type": "object"}"#,
+    ] {
+        assert!(built(fine).is_ok(), "{fine}");
     }
 }
 
@@ -256,4 +351,6 @@ fn a_check_finds_what_users_would() {
     assert_eq!(check(&prompts.unwrap()).unwrap_err().iter().count(), 2);
     let fine = Server::builder("test", "1.0.0").sealer(sealer()).tool(described("say.hello-2")).build().unwrap();
     check(&fine).unwrap();
+    let one = Server::builder("test", "1.0.0").sealer(sealer()).explain_failures().build().unwrap();
+    assert!(check(&one).unwrap_err().to_string().starts_with("1 problem:\n- "));
 }

@@ -26,8 +26,7 @@ fn a_missing_variable_and_a_short_key() {
         return;
     }
     let remedy = format!("as by `export {VARIABLE}=\"my-server=k1:$(openssl rand -base64 32)\"`");
-    let missing =
-        format!("the environment variable {VARIABLE} is not set to text: set it to AUDIENCE=ID:BASE64, {remedy}");
+    let missing = format!("the environment variable {VARIABLE} is not set: set it to AUDIENCE=ID:BASE64, {remedy}");
     assert_eq!(told, missing);
     let mut again = Command::new(std::env::current_exe().unwrap());
     let ran = again.args(["--exact", ITSELF]).env(VARIABLE, "my-server=k1:c2hvcnQ=").output().unwrap();

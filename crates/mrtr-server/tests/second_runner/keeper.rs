@@ -1,6 +1,7 @@
 //! A keeper of flows in memory: rows, runs over them, and what a restart or a crash leaves.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
@@ -348,8 +349,8 @@ impl Extension for Keeper {
         Some(JsonObject::default())
     }
 
-    fn attached(&self, host: Host) {
-        self.host.set(host).unwrap_or_else(|_| panic!("a keeper serves one server"));
+    fn attached(&self, host: Host) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.host.set(host).map_err(|_| "a keeper serves one server".into())
     }
 
     fn owns(&self, method: &str, _: Revision) -> bool {

@@ -51,7 +51,7 @@ struct Line {
 
 fn server() -> Server {
     let schema = r#"{"type": "object", "additionalProperties": false, "properties": {
-        "name": {"type": "string", "maxLength": 9},
+        "name": {"type": "string", "maxLength": 9}, "times": {}, "mood": {}, "lines": {},
         "deep": {"additionalProperties": {"additionalProperties": {"type": "integer"}}}}}"#;
     let strict = async |_: Flow, _: Strict| Ok::<_, Failure>("done");
     let worded = async |_: Flow, _: Worded| Ok::<_, Failure>("done");

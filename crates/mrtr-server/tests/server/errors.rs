@@ -409,7 +409,7 @@ enum State {
     Closed(u32, u32),
 }
 
-/// A schema by hand may let arguments through that the type does not take.
+/// A schema by hand may let arguments through that the type does not take: that is no mistake of the caller's.
 #[tokio::test]
 async fn what_the_type_wants_and_its_schema_does_not_say_is_told_in_words_of_json_too() {
     let handler = async |_: Flow, _: Drawn| Ok::<_, Failure>("drawn");
@@ -422,7 +422,7 @@ async fn what_the_type_wants_and_its_schema_does_not_say_is_told_in_words_of_jso
         (json!({ "state": { "Closed": 1 } }), "$.state.Closed: expected an array, got a whole number"),
     ] {
         let told = client(&server).call_tool("draw", arguments).await.expect_tool_error();
-        assert_eq!(told, format!("The arguments do not fit: {reason}"));
+        assert_eq!(told, format!("The tool could not take these arguments, though they follow its schema: {reason}"));
     }
 }
 

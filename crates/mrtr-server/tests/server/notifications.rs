@@ -38,6 +38,33 @@ fn talkative() -> Server {
 }
 
 #[tokio::test]
+async fn progress_is_counted_in_numbers_of_any_whole_type() {
+    let server = serve(async |flow: Flow| {
+        let files = ["a", "b"];
+        flow.progress(1, Some(files.len()), "").await;
+        flow.progress(1_u32, Some(2), "").await;
+        flow.progress(1_u64, None, "").await;
+        flow.progress(-1_i64, None, "").await;
+        flow.progress(mrtr_schema::Number::parse("0.5")?, None, "").await;
+        Ok::<_, Failure>("done")
+    });
+    let call = client(&server).hearing_progress("t-1").call_tool("tool", json!({})).await;
+    let told = call.notifications().iter().map(|message| message["params"].clone());
+    let told: Vec<_> = told.map(|params| (params["progress"].clone(), params["total"].clone())).collect();
+    let none = Value::Null;
+    assert_eq!(
+        told,
+        [
+            (json!(1), json!(2)),
+            (json!(1), json!(2)),
+            (json!(1), none.clone()),
+            (json!(-1), none.clone()),
+            (json!(0.5), none)
+        ]
+    );
+}
+
+#[tokio::test]
 async fn progress_comes_before_the_response_and_under_the_token() {
     let call = client(&talkative()).hearing_progress("t-1").call_tool("tool", json!({})).await;
     let told: Vec<_> = call.notifications().iter().map(|message| message["params"].clone()).collect();

@@ -222,8 +222,8 @@ fn what_cannot_be_matched_is_no_template() {
     ];
     for (template, reason) in cases {
         let built = builder().resource_template(ResourceTemplate::new(template, "file", file)).build();
-        let Err(BuildError::UriTemplate { source, .. }) = built else { panic!("{template}: {built:?}") };
-        assert_eq!(source, reason, "{template}");
+        let Err(BuildError::UriTemplate { reason: found, .. }) = built else { panic!("{template}: {built:?}") };
+        assert_eq!(found, reason, "{template}");
     }
 }
 
@@ -231,5 +231,5 @@ fn what_cannot_be_matched_is_no_template() {
 fn two_resources_of_one_uri_are_a_mistake() {
     let resource = || Resource::new("test://one", "one", async |_: Flow| Ok::<_, Failure>("one"));
     let built = builder().resource(resource()).resource(resource()).build();
-    assert!(matches!(built, Err(BuildError::Duplicate { what: "resources", .. })));
+    assert!(matches!(built, Err(BuildError::DuplicateUri { what: "resources", .. })));
 }

@@ -326,7 +326,7 @@ async fn what_wants_to_become_a_task_is_refused_where_nothing_runs_tasks() {
     }
     let client = client_of(Tool::new("long", long), &Outside::default()).await;
     let text = client.call("long", json!({})).await.error_text().await;
-    assert!(text.contains("task"), "{text}");
+    assert!(text.starts_with("The tool failed (reference "), "its author learns from the log what to do: {text}");
 }
 
 #[tokio::test]

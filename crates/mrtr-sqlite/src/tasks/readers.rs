@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use super::due::{limit, sort_as_opened};
 use super::head::Head;
 use super::statements as sql;
-use crate::open::open_reader;
+use crate::open::{Reading, open_reader};
 
 /// A task as it was at one moment.
 pub(super) struct ReadTask {
@@ -25,14 +25,15 @@ pub(super) struct ReadTask {
 
 pub(super) struct Readers {
     path: PathBuf,
+    reading: Reading,
     /// The connections that no caller uses now.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf) -> rusqlite::Result<Self> {
-        let first = open_reader(&path)?;
-        Ok(Self { path, idle: Mutex::new(vec![first]) })
+    pub(super) fn new(path: PathBuf, reading: Reading) -> rusqlite::Result<Self> {
+        let first = open_reader(&path, reading)?;
+        Ok(Self { path, reading, idle: Mutex::new(vec![first]) })
     }
 
     pub(super) fn task(&self, id: TaskId) -> rusqlite::Result<Option<ReadTask>> {
@@ -115,7 +116,7 @@ impl Readers {
     /// Opens a connection if all are in use, so that no caller waits for another.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = idle().pop().map_or_else(|| open_reader(&self.path), Ok)?;
+        let connection = idle().pop().map_or_else(|| open_reader(&self.path, self.reading), Ok)?;
         let result = read(&connection)?;
         let mut idle = idle();
         if idle.len() < MOST_IDLE {

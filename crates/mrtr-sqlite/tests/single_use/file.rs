@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mrtr_sqlite::{SqliteOpenError, SqliteSingleUse};
+use mrtr_sqlite::{SqliteOpenErrorKind, SqliteSingleUse};
 use mrtr_state::SingleUse;
 
 use crate::tokens::{NOON, seal, use_of};
@@ -50,7 +50,9 @@ async fn a_file_that_was_deleted_or_replaced_takes_nothing_more() {
 fn a_file_that_cannot_be_written_is_refused_at_the_start() {
     let refused = |path: &std::path::Path| {
         let opened = SqliteSingleUse::open(path, NOON);
-        assert!(matches!(opened, Err(SqliteOpenError::ReadOnly)), "{:?}", opened.err());
+        let error = opened.map(drop).expect_err("it cannot be written");
+        assert!(matches!(error.kind(), SqliteOpenErrorKind::ReadOnly), "{error:?}");
+        assert!(error.to_string().starts_with(&format!("{}: the file cannot be written", path.display())), "{error}");
     };
     if let Some(path) = std::env::var_os(READ_ONLY) {
         return refused(std::path::Path::new(&path));

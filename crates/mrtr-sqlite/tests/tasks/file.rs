@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_flow::Clock;
 use mrtr_schema::Revision;
-use mrtr_sqlite::{SqliteOpenError, SqliteTaskStore};
+use mrtr_sqlite::{SqliteOpenErrorKind, SqliteTaskStore};
 use mrtr_state::FlowId;
 use mrtr_tasks::store::{
     Answer, Changed, Cursor, KeptQuestion, Limits, NewTask, Recorded, Run, TaskStore, Trials, Turns, Wanted,
@@ -210,10 +210,25 @@ async fn a_file_that_was_deleted_or_replaced_takes_nothing_more() {
 }
 
 #[test]
+fn an_error_of_opening_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lost, text) = (folder.path().join("none/tasks.sqlite"), folder.path().join("notes.txt"));
+    std::fs::write(&text, "no database, but some text that is longer than the head of one ".repeat(10)).unwrap();
+    for (path, says) in [(lost, ": the file cannot be created"), (text, ": SQLite cannot open the file")] {
+        let error = SqliteTaskStore::open(&path).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}{says}", path.display()));
+        assert_eq!(error.path(), path);
+        assert!(std::error::Error::source(&error).is_some(), "the cause stands behind it");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_refused_at_the_start() {
     let refused = |path: &std::path::Path| {
         let opened = SqliteTaskStore::open(path);
-        assert!(matches!(opened, Err(SqliteOpenError::ReadOnly)), "{:?}", opened.err());
+        let error = opened.map(drop).expect_err("it cannot be written");
+        assert!(matches!(error.kind(), SqliteOpenErrorKind::ReadOnly), "{error:?}");
+        assert!(error.to_string().starts_with(&format!("{}: the file cannot be written", path.display())), "{error}");
     };
     if let Some(path) = std::env::var_os(READ_ONLY) {
         return refused(std::path::Path::new(&path));

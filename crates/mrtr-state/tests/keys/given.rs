@@ -112,9 +112,7 @@ fn the_environment_has_the_same_text() {
             let remedy = format!("`export {VARIABLE}=\"my-server=k1:$(openssl rand -base64 32)\"`");
             assert_eq!(
                 error.to_string(),
-                format!(
-                    "the environment variable {VARIABLE} is not set to text: set it to AUDIENCE=ID:BASE64, as by {remedy}"
-                )
+                format!("the environment variable {VARIABLE} is not set: set it to AUDIENCE=ID:BASE64, as by {remedy}")
             );
             let mut again = Command::new(std::env::current_exe().unwrap());
             let ran = again.args(["--exact", ITSELF]).env(VARIABLE, format!("{AUDIENCE}=k2:{TWOS}")).output().unwrap();
@@ -122,6 +120,29 @@ fn the_environment_has_the_same_text() {
             assert!(ran.status.success() && said.contains("1 passed"), "{said}");
         }
     }
+}
+
+/// Only another process can have other variables: this test starts itself again with one that is not text.
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_no_text_is_not_told_to_be_missing() {
+    use std::os::unix::ffi::OsStrExt;
+    const VARIABLE: &str = "MRTR_TEST_KEYS_NO_TEXT";
+    const ITSELF: &str = "given::a_variable_that_is_no_text_is_not_told_to_be_missing";
+    let told = Sealer::from_env(VARIABLE).unwrap_err().to_string();
+    if std::env::var_os(VARIABLE).is_some() {
+        assert!(
+            told.starts_with(&format!("the environment variable {VARIABLE} is not text in UTF-8: set it")),
+            "{told}"
+        );
+        return;
+    }
+    assert!(told.starts_with(&format!("the environment variable {VARIABLE} is not set: set it")), "{told}");
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    let no_text = std::ffi::OsStr::from_bytes(&[0xff, 0xfe]);
+    let ran = again.args(["--exact", ITSELF]).env(VARIABLE, no_text).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn assert_refused(resumed: Result<String, CallError>) {
     match resumed {
         Err(error @ CallError { kind: CallErrorKind::OtherServer { .. }, .. }) => {
             let text = error.to_string();
-            assert!(text.contains("`trust_other_server` lets it continue there"), "{text}");
+            assert!(text.contains("`trust_other_server(client.server())` lets it continue there"), "{text}");
         }
         other => panic!("it goes on at another server: {other:?}"),
     }

@@ -115,6 +115,10 @@ impl TaskStore for MemoryTaskStore {
         Ok(self.clock.now())
     }
 
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     fn usual_bytes(&self) -> u64 {
         TaskOptions::DEFAULT_MEMORY_BYTES
     }

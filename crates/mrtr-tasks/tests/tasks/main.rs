@@ -10,6 +10,7 @@ mod faulty;
 mod listening;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]
 mod log;
+mod misuse;
 mod operator;
 mod owners;
 mod published;

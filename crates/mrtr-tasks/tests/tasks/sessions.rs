@@ -5,6 +5,7 @@ use mrtr_server::{Context, Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_tasks::{TaskOptions, Tasks};
 use serde_json::{Value, json};
 
+use crate::log::Log;
 use crate::support::memory;
 
 async fn long(flow: Flow) -> Result<&'static str, Failure> {
@@ -39,6 +40,7 @@ async fn send(server: &Server, session: Option<&str>, method: &str, params: Valu
 
 #[tokio::test]
 async fn a_session_has_no_tasks() {
+    let log = Log::start();
     let server = server();
     let extensions = json!({ "io.modelcontextprotocol/tasks": {} });
     let params = json!({
@@ -63,6 +65,9 @@ async fn a_session_has_no_tasks() {
     }
     let (refused, _) = send(&server, session, "tools/call", json!({ "name": "never" })).await;
     assert_eq!(refused["result"]["isError"], true, "{refused}");
+    let text = refused["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("The tool failed (reference "), "it is its author's mistake: {text}");
+    assert!(log.text().contains("its policy is `TaskPolicy::Never`: give the tool `.tasks(TaskPolicy::ByFlow)`"));
     let (refused, _) = send(&server, session, "tools/call", json!({ "name": "always" })).await;
     assert_eq!(refused["error"]["code"], -32602);
     assert!(refused["error"]["message"].as_str().unwrap().contains("runs as a task only"), "{refused}");

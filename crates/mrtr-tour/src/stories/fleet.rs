@@ -21,7 +21,7 @@ pub(super) const STORY: Story = Story {
     cast: &["client", "one", "two", "three"],
     shown: "A round needs nothing but the key, which all instances have. A task and a token that counts once are rows in \
             a database that people already run and back up: whichever instance lives goes on, and what was done before \
-            is not done again. docs/SCALING.md says how far that goes.",
+            is not done again. https://github.com/mrtr-rs/mrtr/blob/main/docs/SCALING.md says how far that goes.",
     play: |stage| Box::pin(play(stage)),
 };
 

@@ -161,7 +161,7 @@ impl<H: ToolHandler> HandlerFuture<CallToolResult> for TraitCall<H> {
 #[diagnostic::on_unimplemented(
     message = "a handler returns a `Result`, and this one returns `{Self}`",
     label = "this handler does not return a `Result`",
-    note = "write `-> Result<{Self}, Failure>` and end in `Ok(…)`; the error may be `mrtr_server::Failure`, `anyhow::Error`, an error of your own, or a `String`"
+    note = "write `-> Result<{Self}, Failure>` and end in `Ok(…)`; the error may be `mrtr::Failure`, `anyhow::Error`, an error of your own, or a `String`"
 )]
 pub trait HandlerResult<R> {
     #[doc(hidden)]

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::options::chosen;
 use super::{Field, FieldKind, FieldOption, texts};
-use crate::json::{self, Json, Number};
+use crate::json::{self, Json, Number, elements};
 use crate::printable::Printable;
 use crate::revision::Revision;
 use crate::validate::SchemaCheck;
@@ -73,6 +73,7 @@ impl Field<'_> {
     /// let copies = form.field("copies").unwrap();
     /// assert!(copies.check(&Json::parse("9")?).is_ok());
     /// assert_eq!(copies.check(&Json::parse("10")?).unwrap_err().to_string(), "expected at most 9");
+    /// assert_eq!(copies.check(&Json::parse("true")?).unwrap_err().to_string(), "not a number");
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check(&self, value: &Json) -> Result<(), EntryError> {
@@ -83,13 +84,39 @@ impl Field<'_> {
         let known = known.expect("a field has no member that a revision could demand");
         let check = SchemaCheck::new(&known).map_err(|error| EntryError(error.to_string()))?;
         check.check(value.as_raw()).map_err(|violations| {
-            let constraints = self.constraints();
-            let reason = match violations.iter().next() {
-                Some(violation) if constraints.is_empty() => violation.reason.clone(),
-                _ => format!("expected {constraints}"),
-            };
+            let reason = self.reason(value).unwrap_or_else(|| violations.to_string());
             EntryError(Printable::line(&reason).to_string())
         })
+    }
+
+    /// Says why the field does not take a value, in words for the person who entered it. `None` if neither the kind of
+    /// the value nor the field's limits tell.
+    pub(in crate::types::form) fn reason(&self, value: &Json) -> Option<String> {
+        let wrong_kind = match self.kind() {
+            FieldKind::Text => value.as_text().is_none().then(|| "not a text".to_owned()),
+            FieldKind::Number => number(value.as_str()).err().map(|error| error.0),
+            FieldKind::Integer => match number(value.as_str()) {
+                Err(error) => Some(error.0),
+                Ok(number) => integer(&number).err().map(|error| error.0),
+            },
+            FieldKind::Boolean => (!matches!(value.as_str(), "true" | "false")).then(|| NOT_YES_OR_NO.to_owned()),
+            FieldKind::Select => self.not_an_option(value),
+            FieldKind::MultiSelect => match elements(value.as_raw()) {
+                Ok(chosen) => chosen.into_iter().find_map(|one| self.not_an_option(&Json::from_raw(one).ok()?)),
+                Err(_) => Some("not a list of options".to_owned()),
+            },
+        };
+        let constraints = self.constraints();
+        wrong_kind.or_else(|| (!constraints.is_empty()).then(|| format!("expected {constraints}")))
+    }
+
+    /// Says that a value is none of the options, if it is not.
+    fn not_an_option(&self, value: &Json) -> Option<String> {
+        let (options, text) = (self.options(), value.as_text());
+        if text.as_ref().is_some_and(|text| options.iter().any(|option| option.value == *text)) {
+            return None;
+        }
+        Some(not_among(&options, text.as_deref().unwrap_or(value.as_str())).0)
     }
 }
 
@@ -115,7 +142,7 @@ fn yes_or_no(entered: &str) -> Result<Json, EntryError> {
     match entered.trim().to_lowercase().as_str() {
         "y" | "yes" | "true" | "on" | "1" => Ok(Value::from(true).into()),
         "n" | "no" | "false" | "off" | "0" => Ok(Value::from(false).into()),
-        _ => Err(EntryError("not yes or no".to_owned())),
+        _ => Err(EntryError(NOT_YES_OR_NO.to_owned())),
     }
 }
 
@@ -157,6 +184,8 @@ fn not_among(options: &[FieldOption<'_>], entered: &str) -> EntryError {
     let listed = titles.join(", ");
     EntryError(format!("`{entered}` is not one of the options: {}", Printable::line(&listed).up_to(Printable::TEXT)))
 }
+
+const NOT_YES_OR_NO: &str = "not yes or no";
 
 /// The most options that are listed for a person who meant none of them.
 const MOST_LISTED: usize = 10;

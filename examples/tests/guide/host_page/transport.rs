@@ -1,11 +1,7 @@
-//! Page "Hosts": a transport of one's own, which takes the crate `async-trait` as well.
+//! A transport of one's own.
+#![allow(clippy::wildcard_imports, reason = "what the page takes in")]
 
-use async_trait::async_trait;
-use mrtr::client::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
-use mrtr::prelude::*;
-use mrtr::schema::Revision;
-use mrtr::serde_json;
-use mrtr::server::Context;
+use super::*;
 
 /// Reaches a server in the same process.
 #[derive(Debug)]

@@ -1,40 +1,58 @@
-//! Page "Hosts": calls, from one that answers by handlers to saved ones, tasks, events and lists.
+//! Calls, from one that answers by handlers to saved ones, tasks, events and lists.
+#![allow(clippy::wildcard_imports, reason = "what the page takes in")]
 
-use std::error::Error;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use mrtr::client::testing::Script;
-use mrtr::client::{EventKind, Events, Limits, PendingTask, QuestionContext, Stop, TraceContext};
-use mrtr::client::{Transport, TransportFailure, UnsafeUrl};
-use mrtr::prelude::*;
-use mrtr::schema::completion::{CompleteParams, CompletionArgument, PromptReference};
-use mrtr::schema::content::{Role, TextContent};
-use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
-use mrtr::schema::input::InputKind;
-use mrtr::schema::roots::{ListRootsResult, Root};
-use mrtr::schema::sampling::{
-    CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage, ToolUseContent,
-};
+use mrtr::schema::content::TextContent;
+use mrtr::schema::sampling::{SamplingMessage, ToolUseContent};
 use mrtr::schema::tools::InputSchema;
-use mrtr::schema::{
-    CallToolResult, Era, InputRequest, JsonObject, LoggingLevel, Method, NamespacedInput, Printable, Revision,
-};
-use mrtr::serde_json;
 use mrtr::server::TaskPolicy;
 use mrtr::server::flow::SamplingTools;
 use mrtr::server::handler::Completing;
-use mrtr::stdio::{Stdio, StdioTransport};
+use mrtr::stdio::Stdio;
 use mrtr::tasks::store::MemoryTaskStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+
+use super::*;
 
 /// Reaches a server over HTTP, and shows it a token with every request.
 fn over_http(url: &str, token: &str) -> Result<Client> {
     let transport = HttpTransport::new(url)?.bearer(token);
     Ok(Client::builder(transport).info("travel-agent", "1.0.0").build())
+}
+
+/// Starts a server as a child process, and gives it the keys that it seals its states with.
+fn start(program: &Path, keys: &str) -> Result<StdioTransport> {
+    let mut command = Command::new(program);
+    command.env("MRTR_STATE_KEYS", keys);
+    let child = ChildServer::new(command)
+        .name("harbour") // for people, and for saved calls
+        .on_stderr(|line| eprintln!("harbour says: {}", Printable::line(&line)));
+    Ok(child.spawn()?)
+}
+
+#[tokio::test]
+async fn a_call_of_a_child_that_has_ended_is_resumed_by_the_next_child_with_the_same_keys() -> Result<()> {
+    let program = Path::new(env!("CARGO_BIN_EXE_stdio_server"));
+    let keys = "harbour=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+    let transport = start(program, keys)?;
+    let client = Client::builder(transport.clone()).on_elicit(fill_in).build();
+    let RoundOutcome::Asked(call) = client.call_tool_once("book", json!({ "port": "Kirkwall" })).await? else {
+        return Err("it asks".into());
+    };
+    transport.close().await;
+
+    let next = start(program, keys)?;
+    let client = Client::builder(next.clone()).on_elicit(fill_in).build();
+    assert_eq!(client.resume(call.clone()).await?.text(), "Ada is booked to Kirkwall");
+    next.close().await;
+
+    let other = start(program, "harbour=k2:CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg=")?;
+    let client = Client::builder(other.clone()).on_elicit(fill_in).build();
+    assert!(client.resume(call).await.is_err(), "it has other keys");
+    other.close().await;
+    Ok(())
 }
 
 /// Reaches a server over a socket that carries one message per line.
@@ -88,7 +106,7 @@ async fn fill_in(form: FormRequest) -> Answered<ElicitResult> {
     let context = form.context();
     let tool = Printable::line(context.name.as_deref().unwrap_or_default());
     println!("{} asks, for {tool}: {}", context.server, form.message());
-    match person_fills_in(&form) {
+    match person_fills_in(&form).await {
         Some(entered) => Ok(form.accept(&entered)?),
         None => Ok(form.decline()?),
     }
@@ -96,23 +114,26 @@ async fn fill_in(form: FormRequest) -> Answered<ElicitResult> {
 
 /// Shows all of the URL, and opens it once the person has agreed.
 async fn visit(request: UrlRequest) -> Answered<ElicitResult> {
-    request.check()?; // only https, or http on this machine
     let name = if request.has_punycode_host() { " (punycode)" } else { "" };
     println!("{} asks: {}", request.context().server, request.message());
     println!("open {} at {}{name}?", request.url(), request.host().unwrap_or_default());
-    if !person_agrees(request.url()) {
+    if !person_agrees(request.url()).await {
         return Ok(request.decline());
     }
     open_in_browser(request.url())?;
     Ok(request.consent())
 }
 
+fn opens_what_it_likes(transport: impl Transport) -> Client {
+    Client::builder(transport).on_url(visit).danger_accept_any_url().build()
+}
+
 /// Asks this host's model, with the tools that the server offers it.
 async fn ask_model(question: CreateMessageParams, context: QuestionContext) -> Answered<CreateMessageResult> {
-    if !person_agrees(&format!("{} wants to ask the model", context.server)) {
+    if !person_agrees(&format!("{} wants to ask the model", context.server)).await {
         return Err("the person does not want the model to be asked".into());
     }
-    let said = model(&question);
+    let said = model(&question).await;
     let mut answer = CreateMessageResult::new(Role::Assistant, said.clone(), "a-model");
     answer.stop_reason = Some(if matches!(said, SamplingContent::ToolUse(_)) { "toolUse" } else { "endTurn" }.into());
     Ok(answer)
@@ -149,21 +170,21 @@ async fn choose_seat(map: Map, _: QuestionContext) -> Answered<Chosen> {
     Ok(Chosen { seat: map.free.into_iter().next_back().ok_or("no seat is free")? })
 }
 
-fn person_fills_in(form: &FormRequest) -> Option<Value> {
+async fn person_fills_in(form: &FormRequest) -> Option<Value> {
     form.fields().any(|field| field.name == "name").then(|| json!({ "name": "Ada" }))
 }
 
-fn person_agrees(_: &str) -> bool {
+async fn person_agrees(_: &str) -> bool {
     true
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a browser may fail to start")]
-fn open_in_browser(_: &str) -> std::io::Result<()> {
+fn open_in_browser(_: &str) -> io::Result<()> {
     Ok(())
 }
 
 /// Plays a model: it uses the first tool that it is offered, and then repeats what the tool said.
-fn model(question: &CreateMessageParams) -> SamplingContent {
+async fn model(question: &CreateMessageParams) -> SamplingContent {
     let last = question.messages.iter().rev().flat_map(|message| message.content.iter());
     let said = last.into_iter().find_map(|content| match content {
         SamplingContent::ToolResult(result) => Some(format!("{} content block", result.content.len())),
@@ -175,6 +196,51 @@ fn model(question: &CreateMessageParams) -> SamplingContent {
         }
         (said, _) => SamplingContent::Text(TextContent::new(said.unwrap_or_else(|| "nothing".into()))),
     }
+}
+
+/// Asks for a line. Reading blocks its thread, so it gets one of its own.
+async fn ask_for_line<R>(prompt: String, read: R) -> io::Result<String>
+where
+    R: FnOnce(&mut String) -> io::Result<usize> + Send + 'static,
+{
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut line = String::new();
+        print!("{prompt}: ");
+        io::stdout().flush()?;
+        read(&mut line).map(|_| line.trim_end().to_owned())
+    });
+    reading.await?
+}
+
+#[tokio::test]
+async fn a_person_who_types_keeps_no_limit_from_ending_the_call() -> Result<()> {
+    let (typed, keyboard) = std::sync::mpsc::channel::<String>();
+    let keyboard = Arc::new(Mutex::new(keyboard));
+    let fill_in = move |form: FormRequest| {
+        let keyboard = Arc::clone(&keyboard);
+        let read = move |line: &mut String| {
+            let typed = keyboard.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            line.push_str(&typed.unwrap_or_default());
+            Ok(line.len())
+        };
+        async move {
+            let name = ask_for_line(form.message().to_owned(), read).await?;
+            Ok::<_, Box<dyn Error + Send + Sync>>(form.accept(&json!({ "name": name }))?)
+        }
+    };
+    let script = Script::new().result(asks_name()).result(asks_name()).result(complete("booked"));
+    let limits = Limits { gathering: Some(Duration::from_millis(50)), ..Limits::default() };
+    let client = Client::builder(script.clone()).limits(limits).on_elicit(fill_in.clone()).build();
+    let error = client.call_tool("book", json!({})).await.expect_err("nobody types");
+    assert!(matches!(error.kind, CallErrorKind::GatheringTooLong), "{error}");
+
+    // The first line goes to the reader that is still there.
+    typed.send("nobody waits for this\n".into())?;
+    typed.send("Ada\n".into())?;
+    let client = Client::builder(script.clone()).on_elicit(fill_in).build();
+    assert_eq!(client.call_tool("book", json!({})).await?.text(), "booked");
+    assert!(script.sent()[2].as_str().contains(r#""content":{"name":"Ada"}"#), "{:?}", script.sent());
+    Ok(())
 }
 
 #[data]
@@ -262,8 +328,10 @@ async fn each_failure_has_its_remedy() -> Result<()> {
     assert!(matches!(&said, Next::TellModel(text) if text == "the server answered: no such port (-32602)"), "{said:?}");
     let asked = call(Script::new().result(asks_name())).await;
     assert!(matches!(&asked, Next::Save(call) if call.unanswered().eq(["name"])), "{asked:?}");
-    let broken = call(Script::new().unreachable()).await;
-    assert!(matches!(&broken, Next::TellModel(_)), "it may have run: {broken:?}");
+    let limits = Limits { exchange: Duration::from_millis(1), ..Limits::default() };
+    let silent = Client::builder(Script::new().silence()).limits(limits).build();
+    let silent = after(silent.call_tool("book", json!({})).await.expect_err("it says nothing"));
+    assert!(matches!(&silent, Next::TellModel(_)), "it may have run: {silent:?}");
 
     let nobody = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
     let client = Client::builder(HttpTransport::new(&format!("http://{nobody}/mcp"))?).build();
@@ -360,6 +428,15 @@ async fn a_call_is_driven_round_by_round() -> Result<()> {
     Ok(())
 }
 
+/// Saves a call, so that only this user can read it.
+fn save(file: &Path, call: &PendingCall) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600); // of a file that is not there yet
+    options.open(file)?.write_all(&serde_json::to_vec(call)?)
+}
+
 /// Runs a call to its end. If the program is to stop first, saves the call with all answers so far.
 async fn run_or_save(
     client: &Client,
@@ -370,7 +447,7 @@ async fn run_or_save(
     match client.resume_until::<CallToolResult>(call, stop).await {
         Ok(result) => Ok(Some(result)),
         Err(CallError { kind: CallErrorKind::Interrupted, pending: Some(call), .. }) => {
-            std::fs::write(file, serde_json::to_vec(&call)?)?;
+            save(file, &call)?;
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -392,10 +469,47 @@ async fn a_call_is_saved_at_the_end_of_the_program_and_resumed_by_the_next() -> 
     let call = first.prepare_tool("book", json!({ "port": "Kirkwall" }))?;
     assert!(run_or_save(&first, call, &file, stop.notified()).await?.is_none());
 
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file)?.permissions());
+        assert_eq!(mode & 0o777, 0o600, "it is for this user alone");
+    }
     let next = Client::builder(script).on_elicit(fill_in).build();
     let call: PendingCall = serde_json::from_slice(&std::fs::read(&file)?)?;
     let result = run_or_save(&next, call, &file, std::future::pending()).await?;
     assert_eq!(result.map(|result| result.text()), Some("Ada is booked".into()));
+    Ok(())
+}
+
+/// Says why a call that was saved at this time can no longer be resumed, as far as that shows without sending it.
+async fn is_lost(client: &Client, call: &PendingCall, saved: SystemTime) -> Result<Option<&'static str>> {
+    if call.server() != Some(client.server()) {
+        return Ok(Some("it belongs to another server"));
+    }
+    // As long as the tools of this server say; an hour by default.
+    if saved.elapsed()? > Duration::from_hours(1) {
+        return Ok(Some("its state has expired"));
+    }
+    let tools = client.list_tools().await?;
+    let has_tool = tools.iter().any(|tool| Some(&tool.name) == call.name().as_ref());
+    Ok(if has_tool { None } else { Some("the server has no such tool any more") })
+}
+
+#[tokio::test]
+async fn a_call_that_is_lost_is_found_out_before_the_person_is_asked() -> Result<()> {
+    let server = || Server::builder("greeter", "1.0.0");
+    let client = |url: String| Ok::<_, Failure>(Client::builder(HttpTransport::new(&url)?).on_elicit(fill_in).build());
+    let first = client(serve(server().tool(Tool::new("greet", greet)).build()?)?)?;
+    let RoundOutcome::Asked(call) = first.call_tool_once("greet", json!({})).await? else {
+        return Err("it asks".into());
+    };
+    let now = SystemTime::now();
+    assert_eq!(is_lost(&first, &call, now).await?, None);
+    assert_eq!(is_lost(&first, &call, now - Duration::from_hours(2)).await?, Some("its state has expired"));
+    let second = client(serve(server().tool(Tool::new("weather", weather)).build()?)?)?;
+    assert_eq!(is_lost(&second, &call, now).await?, Some("it belongs to another server"));
+    let moved = call.trust_other_server(second.server());
+    assert_eq!(is_lost(&second, &moved, now).await?, Some("the server has no such tool any more"));
     Ok(())
 }
 
@@ -414,14 +528,14 @@ async fn read_by_hand(client: &Client) -> Result<(usize, usize)> {
     let prompt = match client.get_prompt_once("review", json!({ "language": "rust" })).await? {
         RoundOutcome::Asked(mut call) => {
             answer(&mut call)?;
-            client.resume_as::<mrtr::schema::prompts::GetPromptResult>(call).await?
+            client.resume_as::<GetPromptResult>(call).await?
         }
         other => return Err(format!("nothing was asked: {other:?}").into()),
     };
     let RoundOutcome::Complete(resource) = client.read_resource_once("docs://guide").await? else {
         return Err("a resource that does not ask".into());
     };
-    let resource: mrtr::schema::resources::ReadResourceResult = resource.to()?;
+    let resource: ReadResourceResult = resource.to()?;
     Ok((prompt.messages.len(), resource.contents.len()))
 }
 
@@ -439,7 +553,7 @@ async fn a_prompt_that_asks_is_answered_by_hand() -> Result<()> {
 /// Sends a request of any method: here one that only this server has.
 async fn request(client: &Client) -> Result<Value> {
     let call = client.prepare("com.example/tides", JsonObject::of(&json!({ "port": "Kirkwall" }))?);
-    Ok(client.resume_as::<mrtr::schema::Json>(call).await?.to()?)
+    Ok(client.resume_as::<Json>(call).await?.to()?)
 }
 
 #[tokio::test]
@@ -465,10 +579,20 @@ async fn finish_report(client: &Client, handle: &str) -> Result<CallToolResult> 
     Ok(client.follow(task).await?.to()?)
 }
 
-/// Cancels the report.
-async fn cancel_report(client: &Client, handle: &str) -> Result<()> {
+/// Cancels the report, and says if that came in time.
+async fn cancel_report(client: &Client, handle: &str) -> Result<CancelOutcome> {
     let task: PendingTask = serde_json::from_str(handle)?;
     Ok(client.cancel_task(&task).await?)
+}
+
+/// Follows several tasks at once, and returns the results, each with the id of its task, as they come.
+async fn follow_all(client: &Client, tasks: Vec<PendingTask>) -> Vec<(String, Result<Json, CallError>)> {
+    let mut following = JoinSet::new();
+    for task in tasks {
+        let client = client.clone(); // the same client
+        following.spawn(async move { (task.id().to_owned(), client.follow(task).await) });
+    }
+    following.join_all().await
 }
 
 async fn report(flow: Flow) -> Result<String> {
@@ -484,6 +608,15 @@ async fn a_task_is_left_and_followed_and_another_one_cancelled() -> Result<()> {
     let client = || Ok::<_, Failure>(Client::builder(HttpTransport::new(&url)?).on_elicit(fill_in).build());
     let handle = start_report(&client()?).await?;
     assert_eq!(finish_report(&client()?, &handle).await?.text(), "A report for Ada");
+
+    let handles = [start_report(&client()?).await?, start_report(&client()?).await?];
+    let both = handles.iter().map(|handle| serde_json::from_str(handle)).collect::<Result<Vec<PendingTask>, _>>()?;
+    let ids: BTreeMap<_, _> = both.iter().map(|task| (task.id().to_owned(), "A report for Ada".to_owned())).collect();
+    let mut texts = BTreeMap::new();
+    for (id, result) in follow_all(&client()?, both).await {
+        texts.insert(id, result?.to::<CallToolResult>()?.text());
+    }
+    assert_eq!(texts, ids);
 
     let other = start_report(&client()?).await?;
     cancel_report(&client()?, &other).await?;
@@ -508,6 +641,41 @@ async fn show(mut events: Events, screen: &Screen) {
             _ => {}
         }
     }
+}
+
+/// Calls a tool, and shows what happens in this call, and in no other, on a screen of its own.
+async fn call_on_a_screen(
+    transport: HttpTransport,
+    tool: &str,
+    arguments: Value,
+    screen: &Screen,
+) -> Result<CallToolResult> {
+    let client = Client::builder(transport).on_elicit(fill_in).build();
+    let shown = show(client.events(), screen);
+    let call = async move { client.call_tool(tool, arguments).await }; // ends with its client, and so do the events
+    Ok(tokio::join!(call, shown).0?)
+}
+
+#[data]
+struct Copying {
+    what: String,
+}
+
+async fn copy_it(flow: Flow, Copying { what }: Copying) -> Result<String> {
+    flow.progress(1, None, &*what).await;
+    Ok(what)
+}
+
+#[tokio::test]
+async fn each_of_two_calls_at_once_has_its_own_screen() -> Result<()> {
+    let server = Server::builder("copier", "1.0.0").tool(Tool::new("copy", copy_it)).build()?;
+    let transport = HttpTransport::new(&serve(server)?)?;
+    let (ours, theirs) = (Screen::default(), Screen::default());
+    let call = |what, screen| call_on_a_screen(transport.clone(), "copy", json!({ "what": what }), screen);
+    let (first, second) = tokio::join!(call("maps", &ours), call("charts", &theirs));
+    assert_eq!([first?.text(), second?.text()], ["maps", "charts"]);
+    assert_eq!([ours.lines(), theirs.lines()], [["copy: 1 maps"], ["copy: 1 charts"]]);
+    Ok(())
 }
 
 /// The lines that a person sees.
@@ -661,6 +829,28 @@ async fn within_a_minute(client: &Client) -> Result<CallToolResult> {
     Ok(tokio::time::timeout(Duration::from_mins(1), call).await??)
 }
 
+/// What `forecast` returns for programs.
+#[data]
+struct Forecast {
+    degrees: i64,
+}
+
+/// Reads what a tool returned for programs. `None` if it returned text alone.
+async fn forecast(client: &Client) -> Result<Option<Forecast>> {
+    let result = client.call_tool("forecast", json!({ "city": "Oslo" })).await?;
+    Ok(result.structured_content.map(|content| content.as_json().to()).transpose()?)
+}
+
+#[tokio::test]
+async fn what_is_for_programs_is_read_as_a_type() -> Result<()> {
+    let mut structured = complete("7 degrees");
+    structured["structuredContent"] = json!({ "degrees": 7 });
+    let client = Client::builder(Script::new().result(structured).result(complete("7 degrees"))).build();
+    assert_eq!(forecast(&client).await?.map(|forecast| forecast.degrees), Some(7));
+    assert!(forecast(&client).await?.is_none());
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_call_ends_within_its_time() -> Result<()> {
     let client = impatient(Script::new().result(complete("Rain")));
@@ -686,5 +876,24 @@ async fn a_session_is_ended() -> Result<()> {
     let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
     assert_eq!(call_in_a_session(&serve(server.clone())?).await?, "Hello, Ada");
     assert_eq!(server.sessions().open(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_host_may_decide_by_itself_which_urls_it_opens() -> Result<()> {
+    let asks = json!({
+        "resultType": "input_required",
+        "inputRequests": { "page": {
+            "method": "elicitation/create",
+            "params": { "mode": "url", "message": "Open", "url": "app://desk/1", "elicitationId": "1" },
+        } },
+    });
+    let client =
+        |script: Script| Client::builder(script).on_url(async |request: UrlRequest| Answered::Ok(request.decline()));
+    let refused = client(Script::new().result(asks.clone())).build().call_tool("desk", json!({})).await;
+    assert!(matches!(refused.expect_err("the client opens no such URL").kind, CallErrorKind::BadQuestion { .. }));
+    let asked = client(Script::new().result(asks).result(complete("done"))).danger_accept_any_url().build();
+    assert_eq!(asked.call_tool("desk", json!({})).await?.text(), "done");
+    drop(opens_what_it_likes(Script::new()));
     Ok(())
 }

@@ -5,7 +5,6 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use http::request::Parts;
 use mrtr::async_trait;
 use mrtr::server::Caller;
 use mrtr_http::{Authenticator, Challenge, Identity, RequestHead};

@@ -1,7 +1,6 @@
 //! Page Servers, section "Who calls": an authenticator, and what a caller may do.
 
 use mrtr::async_trait;
-use mrtr::http::http::{HeaderValue, request::Parts};
 use mrtr::http::{Authenticator, Challenge, Identity, RequestHead};
 use mrtr::prelude::*;
 use mrtr::server::Caller;
@@ -14,9 +13,9 @@ struct Tokens;
 impl Authenticator for Tokens {
     async fn authenticate(&self, head: &RequestHead<'_>) -> Result<Identity, Challenge> {
         let of = |subject| Identity::of(Caller::new("https://id.example.com", subject));
-        match head.headers.get("authorization").map(HeaderValue::as_bytes) {
-            Some(b"Bearer token-of-ada") => Ok(of("ada")),
-            Some(b"Bearer token-of-bob") => Ok(of("bob").for_tenant("acme")),
+        match head.bearer() {
+            Some("token-of-ada") => Ok(of("ada")),
+            Some("token-of-bob") => Ok(of("bob").for_tenant("acme")),
             _ => Err(Challenge::bearer()), // 401; with `.forbidden()`, 403
         }
     }

@@ -1,6 +1,6 @@
 //! A server that knows who calls, and that moves money.
 
-use axum::http::{HeaderValue, header, request::Parts};
+use axum::http::{HeaderValue, header};
 use mrtr::http::{Authenticator, Challenge, Identity, RequestHead, router_at};
 use mrtr::prelude::*;
 use mrtr::server::Caller;

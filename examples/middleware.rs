@@ -26,7 +26,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use axum::http::{HeaderValue, header, request::Parts};
+use axum::http::{HeaderValue, header};
 use mrtr::async_trait;
 use mrtr::http::{Authenticator, Challenge, Identity, RequestHead};
 use mrtr::prelude::*;

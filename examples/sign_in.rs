@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{Form, Path, State};
-use axum::http::{HeaderValue, StatusCode, header, request::Parts};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Html;
 use axum::{Router, routing::get};
 use mrtr::http::{Authenticator, Challenge, Identity, RequestHead, router_at};

@@ -209,7 +209,7 @@ impl<H> Flows<H> {
 
 impl<H: ServerHandler> Flows<H> {
     /// Returns the caller of a request, and tells the log what a first request shows.
-    fn identity(&self, context: &RequestContext<RoleServer>) -> Identity {
+    fn sender(&self, context: &RequestContext<RoleServer>) -> Identity {
         let identity = self.identify.of(&context.extensions);
         self.notices.serving(&self.server, &self.identify);
         self.notices.look_at(context, &self.identify, &identity);

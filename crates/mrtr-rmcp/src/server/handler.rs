@@ -29,7 +29,7 @@ impl<H: ServerHandler> Flows<H> {
         params: &impl Serialize,
         context: &RequestContext<RoleServer>,
     ) -> Result<String, ErrorData> {
-        let (params, identity) = (message::written(params)?, self.identity(context));
+        let (params, identity) = (message::written(params)?, self.sender(context));
         // On the heap: rmcp has the futures of all methods in one, which would be as large as the largest of these.
         let answered = if modern::is_modern(context) {
             Box::pin(modern::call(&self.server, method, params, context, &identity)).await
@@ -70,7 +70,7 @@ impl<H: ServerHandler> Flows<H> {
     fn other_unless(&self, is_ours: bool, context: &RequestContext<RoleServer>) -> Option<&H> {
         let other = self.other.as_ref().filter(|_| !is_ours)?;
         // For the log: the other handler finds out by itself who calls.
-        self.identity(context);
+        self.sender(context);
         Some(other)
     }
 
@@ -286,7 +286,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let (request, sink) = (context.request_context(), context.sink().clone());
-        let identity = self.identity(request);
+        let identity = self.sender(request);
         let subscription = modern::subscription(context.accepted(), request)?;
         let telling = modern::listen(&self.server, subscription, &sink, &identity);
         let Some(other) = &self.other else {

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::request::Parts;
-use mrtr_server::Server;
+use mrtr_server::{Identity, Server};
 use mrtr_server::transport::Inventory;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
 use super::{modern, owners};
-use crate::identity::{Identify, Identity};
+use crate::identity::Identify;
 
 /// The lines that the clones of a handler have written, each once.
 #[derive(Default)]

@@ -239,7 +239,7 @@ impl Answering {
         Ok(answer)
     }
 
-    /// Shows a page that the file of answers agrees to: somebody has to visit it. The server may ask for it many times,
+    /// Shows a page that the file of answers agrees to: a person has to visit it. The server may ask for it many times,
     /// and it is shown once.
     fn show_page(&self, url: &UrlRequest) {
         if self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(url.url().to_owned()) {

@@ -103,7 +103,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 /// printed as it is.
 pub(crate) fn report_words(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // There is nowhere else to say that nobody reads.
+        // Standard error is closed, and there is no other place to say so.
         drop(error.print());
         return if error.use_stderr() { Code::Usage.into() } else { ExitCode::SUCCESS };
     }

@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// Returns false for a word that nobody would write for a server's URL.
+    /// Returns false for a word that cannot be meant as the URL of a server.
     pub(crate) fn may_be_server(&self) -> bool {
         match self {
             Self::Url(url) => url.contains("://") || is_host(url),

@@ -132,7 +132,7 @@ pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
         let note = if request.has_punycode_host() { PUNYCODE } else { "" };
         let host = request.host().map(|host| format!("  (the host is {}{note})\n", Printable::line(host)));
         let host = host.unwrap_or_default();
-        // Questions have the terminal one by one, so nobody else changes it meanwhile.
+        // Questions have the terminal one by one, so no other question changes it meanwhile.
         let mut agreed = AGREED.lock().unwrap_or_else(PoisonError::into_inner);
         let this = Some(Agreed::of(&request));
         let is_again = *agreed == this;

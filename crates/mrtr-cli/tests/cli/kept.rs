@@ -53,14 +53,20 @@ fn an_attempt_that_is_refused_leaves_no_answer_in_the_file() {
     assert_eq!(sent.err.lines().count(), 1, "it names the server alone: {}", sent.err);
 }
 
+/// Saves a call at its question, and kills its server. Returns the server's keys and port, to start it again.
+fn saved_at_a_server_that_is_gone(folder: &Path) -> (String, String) {
+    let keys = crate::putting_down::made_keys(folder);
+    let demo = Demo::start_with(folder, &["--port", "0", "--state-keys", &keys]);
+    let port = demo.port();
+    run(folder, &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
+    demo.kill();
+    (keys, port)
+}
+
 #[test]
 fn an_answer_that_reached_no_server_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let keys = crate::putting_down::made_keys(folder.path());
-    let demo = Demo::start_with(folder.path(), &["--port", "0", "--state-keys", &keys]);
-    let port = demo.port();
-    run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
-    demo.kill();
+    let (keys, port) = saved_at_a_server_that_is_gone(folder.path());
     let resume = |answers: &str| run_with(folder.path(), &["resume", "call.json", "--answers", "-"], answers);
     resume(ADA).says(1, &["no connection to", "the call is saved: mrtr resume call.json"]);
     // A mistake in the new answer is told, and the old one is not sent in its place.
@@ -75,11 +81,7 @@ fn an_answer_that_reached_no_server_is_replaced() {
 #[test]
 fn an_answer_in_the_file_is_named_when_it_is_sent_and_when_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let keys = crate::putting_down::made_keys(folder.path());
-    let demo = Demo::start_with(folder.path(), &["--port", "0", "--state-keys", &keys]);
-    let port = demo.port();
-    run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
-    demo.kill();
+    let (keys, port) = saved_at_a_server_that_is_gone(folder.path());
     let resume = |answers| {
         let resume = ["resume", "call.json", "--keep", "--answers", "-"];
         run_with(folder.path(), &resume, answers)
